@@ -1,0 +1,109 @@
+"""The one shape every source is turned into: a conversation in OpenAI form.
+
+It knows the shape and its JSON form. It does not know where a conversation came from, how it was repaired, or how a
+template prints it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+
+JSONObject: TypeAlias = dict[str, Any]
+Tool: TypeAlias = JSONObject
+"""A function tool as JSON Schema: `{"type": "function", "function": {"name", "description", "parameters"}}`, key order kept."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call an assistant makes. `arguments` is always an object, never its JSON text."""
+
+    id: str
+    name: str
+    arguments: JSONObject
+
+    def to_json(self) -> JSONObject:
+        """OpenAI form: `{"id", "type": "function", "function": {"name", "arguments"}}`."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "ToolCall":
+        """The inverse of `to_json`."""
+        function = value["function"]
+        return cls(id=value["id"], name=function["name"], arguments=function["arguments"])
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn. Reasoning stands in `reasoning_content`, never inline in `content` (templates would print it twice)."""
+
+    role: Role
+    content: str = ""
+    reasoning_content: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    def to_json(self) -> JSONObject:
+        """OpenAI form; optional keys that are unset are absent."""
+        value: JSONObject = {"role": self.role, "content": self.content}
+        if self.reasoning_content is not None:
+            value["reasoning_content"] = self.reasoning_content
+        if self.tool_calls:
+            value["tool_calls"] = [call.to_json() for call in self.tool_calls]
+        if self.tool_call_id is not None:
+            value["tool_call_id"] = self.tool_call_id
+        if self.name is not None:
+            value["name"] = self.name
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Message":
+        """The inverse of `to_json`."""
+        return cls(
+            role=cast(Role, value["role"]),
+            content=value["content"],
+            reasoning_content=value.get("reasoning_content"),
+            tool_calls=tuple(ToolCall.from_json(call) for call in value.get("tool_calls", ())),
+            tool_call_id=value.get("tool_call_id"),
+            name=value.get("name"),
+        )
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Messages and the tools offered in them; `source` and `row_id` say where it stands in the library."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    source: str = ""
+    row_id: str = ""
+    pending_user_turns: tuple[str, ...] = ()
+    """User turns a prompt-only row still asks after the first answer (MT-Bench's second turn)."""
+
+    def to_json(self) -> JSONObject:
+        """`{"messages", "tools"?, "pending_user_turns"?}`; empty optional parts are absent."""
+        value: JSONObject = {"messages": messages_json(self.messages)}
+        if self.tools:
+            value["tools"] = list(self.tools)
+        if self.pending_user_turns:
+            value["pending_user_turns"] = list(self.pending_user_turns)
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], source: str = "", row_id: str = "") -> "Conversation":
+        """The inverse of `to_json`, for canonical values only; raw rows go through `core.dialects`."""
+        return cls(
+            messages=tuple(Message.from_json(message) for message in value["messages"]),
+            tools=tuple(value.get("tools") or ()),
+            source=source,
+            row_id=row_id,
+            pending_user_turns=tuple(value.get("pending_user_turns", ())),
+        )
+
+
+def messages_json(messages: Sequence[Message]) -> list[JSONObject]:
+    """The messages in OpenAI form, as a chat template takes them."""
+    return [message.to_json() for message in messages]
