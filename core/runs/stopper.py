@@ -1,0 +1,26 @@
+"""Ends one run, whoever asked for it: `python -m core.runs.stopper RUN_FOLDER`, detached, so that the dashboard need not wait.
+
+The asking, the SIGTERM and the SIGKILL happen here even when the server that was clicked goes away meanwhile.
+"""
+
+import sys
+from pathlib import Path
+
+from core.runs.files import read_json
+from core.runs.process import ProcessId, stop
+from core.runs.worker import CANCEL_FLAG
+
+GRACE = 8.0
+"""Seconds a run gets to reach a safe point, and again to react to SIGTERM."""
+
+
+def stop_run(folder: Path, grace: float = GRACE) -> None:
+    """Set the cancel flag and return when no process of the run is left."""
+    (folder / CANCEL_FLAG).touch()
+    recorded = read_json(folder / "process.json")
+    if recorded is not None:
+        stop(ProcessId.from_json(recorded), grace)
+
+
+if __name__ == "__main__":
+    stop_run(Path(sys.argv[1]))
