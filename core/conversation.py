@@ -103,6 +103,53 @@ class Conversation:
             pending_user_turns=tuple(value.get("pending_user_turns", ())),
         )
 
+    @classmethod
+    def parse(cls, value: object) -> "Conversation | None":
+        """The conversation that `value` is the JSON form of, exactly; None for anything else (a raw row, a broken one)."""
+        if not isinstance(value, dict) or not value.keys() <= _CONVERSATION_KEYS:
+            return None
+        messages, tools = value.get("messages"), value.get("tools", [])
+        pending = value.get("pending_user_turns", [])
+        if not (_list_of_objects(messages) and _list_of_objects(tools) and isinstance(pending, list)):
+            return None
+        if not all(isinstance(turn, str) for turn in pending) or not all(_is_message(message) for message in value["messages"]):
+            return None
+        return cls.from_json(value)
+
+
+_CONVERSATION_KEYS = {"messages", "tools", "pending_user_turns"}
+_MESSAGE_TEXTS = ("reasoning_content", "tool_call_id", "name")
+_MESSAGE_KEYS = {"role", "content", "tool_calls", *_MESSAGE_TEXTS}
+
+
+def _list_of_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _is_message(value: JSONObject) -> bool:
+    calls = value.get("tool_calls", [])
+    return (
+        value.keys() <= _MESSAGE_KEYS
+        and value.get("role") in ROLES
+        and isinstance(value.get("content"), str)
+        and not (value["role"] == "assistant" and "<think>" in value["content"])
+        and all(isinstance(value[key], str) for key in _MESSAGE_TEXTS if key in value)
+        and _list_of_objects(calls)
+        and all(_is_call(call) for call in calls)
+    )
+
+
+def _is_call(value: JSONObject) -> bool:
+    function = value.get("function")
+    return (
+        value.keys() == {"id", "type", "function"}
+        and isinstance(value["id"], str)
+        and isinstance(function, dict)
+        and function.keys() == {"name", "arguments"}
+        and isinstance(function["name"], str)
+        and isinstance(function["arguments"], dict)
+    )
+
 
 def messages_json(messages: Sequence[Message]) -> list[JSONObject]:
     """The messages in OpenAI form, as a chat template takes them."""

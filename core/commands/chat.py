@@ -1,0 +1,156 @@
+"""`mixdown probe`, `render`, `mask`, `preview`: what the target's template does to conversations, and what is trained on."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.commands.inputs import ArgOption, TargetOption, TemplateOption, conversations, load_target
+from core.commands.output import AsJSON, Home, emit, emit_lines, people, say, table
+from core.workspace import BUNDLED_TARGET, Workspace
+
+if TYPE_CHECKING:
+    from core.chat import Supervision, Target
+
+File = Annotated[str, typer.Argument(help="JSON Lines of conversations or raw rows, or - for standard input.")]
+Layout = Annotated[Literal["auto", "turn", "conversation"], typer.Option(help="One row per conversation, per turn, or what fits.")]
+Supervise = Annotated[Literal["sampled", "boundary", "content"], typer.Option(help="Which tokens of a turn are trained on.")]
+Thinking = Annotated[Literal["auto", "on", "off", "default"], typer.Option(help="The generation prompt's thinking setting.")]
+SeqLength = Annotated[int, typer.Option(help="Longest row, in tokens.", min=8)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (probe, render, mask, preview):
+        app.command()(command)
+
+
+def probe(
+    target: TargetOption = str(BUNDLED_TARGET), template: TemplateOption = None, arg: ArgOption = None, as_json: AsJSON = False
+) -> None:
+    """Find out what the template accepts, refuses and rewrites, by rendering."""
+    from core.chat import probe as probe_template
+
+    report = probe_template(load_target(target, template, arg))
+    if as_json:
+        emit(report.to_json())
+        return
+    table("What the template does", ["question", "answer"], report.findings())
+
+
+def render(
+    file: File,
+    target: TargetOption = str(BUNDLED_TARGET),
+    template: TemplateOption = None,
+    arg: ArgOption = None,
+    generation_prompt: Annotated[bool, typer.Option("--generation-prompt", help="End with the prompt for the next answer.")] = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Render conversations with the target's own template."""
+    loaded = load_target(target, template, arg)
+    rendered = _rendered(file, loaded, generation_prompt)
+    if as_json:
+        emit_lines(rendered)
+        return
+    for row in rendered:
+        say(f"── row {row['row']}" + (f" refused: {row['refused']}" if "refused" in row else ""))
+        typer.echo(row.get("text", ""))
+
+
+def _rendered(file: str, target: "Target", generation_prompt: bool) -> Iterator[dict[str, Any]]:
+    from core.chat import TemplateRefused
+
+    for row, conversation, reason in conversations(file):
+        if conversation is None:
+            yield {"row": row, "refused": reason}
+            continue
+        try:
+            yield {"row": row, "text": target.template.render(conversation, add_generation_prompt=generation_prompt)}
+        except TemplateRefused as refusal:
+            yield {"row": row, "refused": str(refusal)}
+
+
+def mask(
+    file: File,
+    target: TargetOption = str(BUNDLED_TARGET),
+    template: TemplateOption = None,
+    arg: ArgOption = None,
+    layout: Layout = "auto",
+    supervise: Supervise = "sampled",
+    thinking: Thinking = "auto",
+    seq_length: SeqLength = 4096,
+    as_json: AsJSON = False,
+) -> None:
+    """Tokenize conversations into training rows with their loss mask."""
+    from core.chat import Supervision
+
+    loaded = load_target(target, template, arg)
+    choices = Supervision(supervise=supervise, thinking=thinking, layout=layout, seq_length=seq_length)
+    made = _masked(file, loaded, choices)
+    if as_json:
+        emit_lines(made)
+        return
+    table(
+        "Training rows",
+        ["row", "turn", "tokens", "trainable", "dropped"],
+        [[row["row"], row["turn"], len(row["input_ids"]), sum(row["loss_mask"]), row["dropped"] or ""] for row in made],
+    )
+
+
+def _masked(file: str, target: "Target", choices: "Supervision") -> Iterator[dict[str, Any]]:
+    from core.chat import supervise
+
+    for row, conversation, reason in conversations(file):
+        if conversation is None:
+            yield _dropped(row, None, reason.partition(":")[0], reason)
+            continue
+        made = supervise(conversation, target, choices)
+        for training in made.rows:
+            yield {
+                "row": row,
+                "turn": training.turn,
+                "input_ids": training.input_ids.tolist(),
+                "loss_mask": [int(value) for value in training.loss_mask],
+                "dropped": None,
+                "truncated": training.truncated,
+            }
+        for dropped in made.dropped:
+            yield _dropped(row, dropped.turn, dropped.reason, dropped.detail)
+
+
+def _dropped(row: int, turn: int | None, reason: str, detail: str) -> dict[str, Any]:
+    return {"row": row, "turn": turn, "input_ids": [], "loss_mask": [], "dropped": reason, "detail": detail}
+
+
+def preview(
+    source: Annotated[str, typer.Argument(help="An imported source.")],
+    row: Annotated[int, typer.Argument(help="The row's number in it.", min=0)],
+    target: TargetOption = str(BUNDLED_TARGET),
+    template: TemplateOption = None,
+    arg: ArgOption = None,
+    layout: Layout = "auto",
+    supervise: Supervise = "sampled",
+    thinking: Thinking = "auto",
+    seq_length: SeqLength = 4096,
+    as_json: AsJSON = False,
+    home: Home = None,
+) -> None:
+    """Show one row token by token: trained-on tokens coloured and underlined, the others grey."""
+    from core.chat import Supervision, explain
+    from core.sources import Library
+
+    loaded = load_target(target, template, arg)
+    choices = Supervision(supervise=supervise, thinking=thinking, layout=layout, seq_length=seq_length)
+    conversation = Library(Workspace.at(home)).source(source).conversation(row)
+    explained = explain(conversation, loaded, choices)
+    if as_json:
+        emit({"tokens": [token.to_json() for tokens in explained for token in tokens], "rows": [len(tokens) for tokens in explained]})
+        return
+    from rich.text import Text
+
+    for tokens in explained:
+        text = Text()
+        for token in tokens:
+            text.append(token.text, style="underline cyan" if token.trainable else "bright_black")
+        people.print(text)
+        say(f"{len(tokens):,} tokens, {sum(token.trainable for token in tokens):,} trainable")

@@ -1,0 +1,97 @@
+"""`mixdown train` and `evaluate`: a drafter, and what the target accepts from it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.commands.output import AsJSON, Home, TerminalWatcher, emit, say, table
+from core.workspace import BUNDLED_TARGET, Workspace
+
+Target = Annotated[str, typer.Option("--target", help="The target model: a folder or hub id.")]
+Prompts = Annotated[int | None, typer.Option(help="At most so many held-out prompts; all when not given.", min=1)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(train)
+    app.command()(evaluate)
+
+
+def train(
+    data: Annotated[Path, typer.Option(help="A dataset that `mixdown tokenize` made.")],
+    out: Annotated[Path, typer.Option(help="The drafter's folder.")],
+    target: Target = str(BUNDLED_TARGET),
+    max_seconds: Annotated[float | None, typer.Option(help="Stop training after so many seconds.", min=0.1)] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Stop training after so many steps.", min=1)] = None,
+    layers: Annotated[int | None, typer.Option(help="Layers of the drafter.", min=1)] = None,
+    block_size: Annotated[int | None, typer.Option(help="Tokens it drafts in one pass, the committed one included.", min=2)] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Peak learning rate.", min=0.0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, order and anchors.", min=0)] = None,
+    measure: Annotated[bool, typer.Option("--evaluate/--no-evaluate", help="Measure the acceptance length afterwards.")] = True,
+    prompts: Prompts = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a drafter of ours that is there.")] = False,
+    as_json: AsJSON = False,
+    home: Home = None,
+) -> None:
+    """Train a DFlash drafter for a target, then measure what the target accepts."""
+    from core.jobs import TrainJob, perform_here
+
+    settings: dict[str, Any] = {
+        "max_seconds": max_seconds,
+        "max_steps": max_steps,
+        "layers": layers,
+        "block_size": block_size,
+        "learning_rate": learning_rate,
+        "seed": seed,
+        "overwrite": overwrite or None,
+    }
+    job = TrainJob(
+        home=Workspace.at(home).home,
+        data=data.resolve(),
+        target=target,
+        out=out.resolve(),
+        settings={key: value for key, value in settings.items() if value is not None},
+        evaluate=measure,
+        prompts=prompts,
+    )
+    result = perform_here(job, TerminalWatcher())
+    if as_json:
+        emit(result)
+        return
+    say(f"trained {result['train']['steps']:,} steps in {result['train']['seconds']:.0f} s: {out}")
+    if result["evaluation"] is not None:
+        show_report(result["evaluation"])
+
+
+def evaluate(
+    drafter: Annotated[Path, typer.Option(help="A drafter's folder.")],
+    target: Target = str(BUNDLED_TARGET),
+    prompts: Prompts = None,
+    max_new_tokens: Annotated[int | None, typer.Option(help="Longest answer, in tokens.", min=1)] = None,
+    as_json: AsJSON = False,
+    home: Home = None,
+) -> None:
+    """Decode held-out prompts speculatively and plainly: acceptance length, and whether the output is the same. Exit 1 if not."""
+    from core.jobs import EvaluateJob, perform_here
+
+    job = EvaluateJob(
+        home=Workspace.at(home).home, drafter=drafter.resolve(), target=target, prompts=prompts, max_new_tokens=max_new_tokens
+    )
+    report = perform_here(job, TerminalWatcher())
+    if as_json:
+        emit(report)
+    else:
+        show_report(report)
+    raise typer.Exit(0 if report["lossless"] else 1)
+
+
+def show_report(report: dict[str, Any]) -> None:
+    """The acceptance report for people."""
+    table(
+        f"Tokens accepted per round: {report['acceptance_length']:.2f}",
+        ["source", "acceptance length"],
+        [[name, value] for name, value in sorted(report["by_source"].items(), key=lambda item: item[1])],
+    )
+    same = "equals plain greedy decoding" if report["lossless"] else f"differs from plain greedy decoding {report['mismatches']} times"
+    say(f"Speculative output {same} on {report['prompts']} held-out prompts.")

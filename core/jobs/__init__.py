@@ -1,0 +1,26 @@
+"""The pieces of work that a button or a command starts: each a small record of what to do, and a function that does it.
+
+`begin` starts one in the background, `perform_here` does one in this process; both leave the same run on disk. Jobs call the domain;
+they hold none of its logic.
+"""
+
+from core.jobs.evaluating import EvaluateJob
+from core.jobs.importing import ImportItem, ImportJob, bundled_items
+from core.jobs.job import Job, begin, perform_here, run
+from core.jobs.path import DemoJob
+from core.jobs.tokenizing import TokenizeJob
+from core.jobs.training import TrainJob
+
+__all__ = [
+    "DemoJob",
+    "EvaluateJob",
+    "ImportItem",
+    "ImportJob",
+    "Job",
+    "TokenizeJob",
+    "TrainJob",
+    "begin",
+    "bundled_items",
+    "perform_here",
+    "run",
+]
