@@ -1,0 +1,119 @@
+"""Training batches: some conversations of similar length, some anchors in each, and what the drafter should say there.
+
+A batch depends on seed and step only, so any step can be made again. It knows neither models nor losses.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.drafter.dataset import DatasetUnusable, TokenizedRows
+from core.drafter.hidden_states import HiddenStates
+
+WINDOW = 32
+"""Batches sorted by length together: wide enough that rows of a batch differ by a few per cent, narrow enough to stay mixed."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Blocks to draft. A conversation with fewer anchors than asked repeats them with no slot valid."""
+
+    rows: tuple[int, ...]
+    """[conversations], which rows of the dataset"""
+    features: Tensor
+    """[conversations, context, taps * hidden] bfloat16, as far as the last anchor needs it; zeros after a row's end"""
+    anchors: Tensor
+    """[conversations, anchors] int64, positions of the committed tokens"""
+    committed: Tensor
+    """[conversations, anchors] int64, the tokens there"""
+    choices: Tensor
+    """[conversations, anchors, slots - 1] int64, the target's own choice for drafted slots 1, 2, ..."""
+    valid: Tensor
+    """[conversations, anchors, slots - 1] bool: supervised, and so is everything since the anchor"""
+
+
+class AnchorBatches:
+    """Draws batches from some rows of a dataset."""
+
+    def __init__(
+        self,
+        rows: TokenizedRows,
+        states: HiddenStates,
+        chosen: Sequence[int],
+        *,
+        conversations: int,
+        anchors: int,
+        block_size: int,
+        seed: int,
+    ) -> None:
+        self._rows = rows
+        self._states = states
+        self._conversations = conversations
+        self._anchors = anchors
+        self._slots = block_size - 1
+        self._seed = seed
+        self._run = rows.supervised_run
+        # An anchor is a supervised token with a supervised one after it and at least one token of context before it.
+        possible = self._run >= 2
+        possible[rows.offsets[:-1][np.diff(rows.offsets) > 0]] = False
+        self._places = np.flatnonzero(possible)
+        self._bounds = np.searchsorted(self._places, rows.offsets)
+        self.usable = np.array([row for row in chosen if self._bounds[row + 1] > self._bounds[row]], np.int64)
+        """Those of the chosen rows that have an anchor."""
+        self._lengths = np.diff(rows.offsets)
+        self.per_epoch = -(-len(self.usable) // conversations)
+        if not len(self.usable):
+            raise DatasetUnusable(
+                f"{rows.path}: no row has two supervised tokens in a row, so there is nothing to draft; check the loss mask."
+            )
+
+    def batch(self, step: int) -> Batch:
+        """The batch of a step, counted from 0."""
+        epoch, place = divmod(step, self.per_epoch)
+        return self._draw(self._epoch(epoch)[place], np.random.default_rng((self._seed, 1, step)))
+
+    def in_order(self) -> Iterator[Batch]:
+        """All rows once, with the same anchors every time."""
+        for place, rows in enumerate(self._split(self.usable[np.argsort(self._lengths[self.usable], kind="stable")])):
+            yield self._draw(rows, np.random.default_rng((self._seed, 2, place)))
+
+    def _epoch(self, epoch: int) -> list[NDArray[np.int64]]:
+        """All rows once in random batches of similar length, in random order."""
+        if getattr(self, "_drawn", (-1, []))[0] != epoch:
+            rng = np.random.default_rng((self._seed, 0, epoch))
+            order = rng.permutation(self.usable)
+            width = self._conversations * WINDOW
+            windows = [order[start : start + width] for start in range(0, len(order), width)]
+            batches = [batch for window in windows for batch in self._split(window[np.argsort(self._lengths[window], kind="stable")])]
+            self._drawn = (epoch, [batches[place] for place in rng.permutation(len(batches))])
+        return self._drawn[1]
+
+    def _split(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Consecutive batches; the last may be smaller."""
+        return [rows[start : start + self._conversations] for start in range(0, len(rows), self._conversations)]
+
+    def _draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Batch:
+        """Anchors for the rows: one from each of `anchors` equal parts of a row's possible places, so they spread over it."""
+        first, count = self._bounds[rows], self._bounds[rows + 1] - self._bounds[rows]
+        parts = (np.arange(self._anchors) + rng.random((len(rows), self._anchors))) / self._anchors
+        picked = np.minimum((parts * count[:, None]).astype(np.int64), count[:, None] - 1)
+        flat = self._places[first[:, None] + picked]
+        repeated = np.zeros(flat.shape, np.bool_)
+        repeated[:, 1:] = flat[:, 1:] == flat[:, :-1]
+        slots = np.arange(1, self._slots + 1)
+        valid = (slots < self._run[flat][..., None]) & ~repeated[..., None]
+        # What the target would say for slot i comes from the token before it, at anchor + i - 1.
+        said = np.minimum(flat[..., None] + slots - 1, self._rows.tokens - 1)
+        anchors = flat - self._rows.offsets[rows][:, None]
+        return Batch(
+            rows=tuple(rows.tolist()),
+            features=self._states.features(rows.tolist(), anchors.max(1).tolist()),
+            anchors=torch.from_numpy(anchors),
+            committed=torch.from_numpy(self._rows.ids[flat].astype(np.int64)),
+            choices=torch.from_numpy(self._states.choices[said].astype(np.int64)),
+            valid=torch.from_numpy(valid),
+        )

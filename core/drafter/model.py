@@ -1,0 +1,149 @@
+"""The DFlash draft model (arXiv 2602.06036): blocks of mask tokens, denoised at once over the target's own features.
+
+Parameters are named as in speculators (`fc`, `hidden_norm`, `norm`, `layers.*`), so that weights can be exchanged. The embedding
+and the head are the target's and are not part of it. It knows nothing about training or decoding loops.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.drafter.attention import block_attention
+
+
+@dataclass(frozen=True)
+class DraftShape:
+    """The sizes of a drafter; widths and rotary base follow the target's."""
+
+    hidden_size: int
+    intermediate_size: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    layers: int
+    block_size: int
+    target_layers: tuple[int, ...]
+    mask_token_id: int
+    vocab_size: int
+    rope_theta: float = 1_000_000.0
+    norm_eps: float = 1e-6
+
+
+Rotation = tuple[Tensor, Tensor]
+"""Cosines and sines, each [..., dim], of some positions."""
+
+
+class DraftAttention(nn.Module):
+    """Queries come from the block; keys and values of context and block come from the same projections."""
+
+    def __init__(self, shape: DraftShape) -> None:
+        super().__init__()
+        self.dim = shape.head_dim
+        self.q_proj = nn.Linear(shape.hidden_size, shape.heads * shape.head_dim, bias=False)
+        self.k_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
+        self.v_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
+        self.o_proj = nn.Linear(shape.heads * shape.head_dim, shape.hidden_size, bias=False)
+        self.q_norm = nn.RMSNorm(shape.head_dim, shape.norm_eps)
+        self.k_norm = nn.RMSNorm(shape.head_dim, shape.norm_eps)
+
+    def keys_values(self, states: Tensor, rotation: Rotation) -> tuple[Tensor, Tensor]:
+        """[..., hidden] -> rotated keys and values, each [..., kv_heads, dim]."""
+        keys = self.k_norm(self.k_proj(states).unflatten(-1, (-1, self.dim)))
+        return rotate(keys, rotation), self.v_proj(states).unflatten(-1, (-1, self.dim))
+
+    def forward(self, block: Tensor, rotation: Rotation, context: tuple[Tensor, Tensor], anchors: Tensor | None) -> Tensor:
+        """block [rows, blocks, slots, hidden], context keys and values [rows, context, kv_heads, dim] -> like block."""
+        query = rotate(self.q_norm(self.q_proj(block).unflatten(-1, (-1, self.dim))), rotation)
+        key, value = self.keys_values(block, rotation)
+        attended: Tensor = self.o_proj(block_attention(query, *context, key, value, anchors))
+        return attended
+
+
+class DraftMLP(nn.Module):
+    """The gated feed-forward part of Qwen3."""
+
+    def __init__(self, shape: DraftShape) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(shape.intermediate_size, shape.hidden_size, bias=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """[..., hidden] -> [..., hidden]."""
+        out: Tensor = self.down_proj(functional.silu(self.gate_proj(states)) * self.up_proj(states))
+        return out
+
+
+class DraftLayer(nn.Module):
+    """One pre-norm layer. Context features are not normed again here: `hidden_norm` has done it once for all layers."""
+
+    def __init__(self, shape: DraftShape) -> None:
+        super().__init__()
+        self.self_attn = DraftAttention(shape)
+        self.mlp = DraftMLP(shape)
+        self.input_layernorm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+        self.post_attention_layernorm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+
+    def forward(self, block: Tensor, rotation: Rotation, context: tuple[Tensor, Tensor], anchors: Tensor | None) -> Tensor:
+        """block [rows, blocks, slots, hidden] -> the same shape."""
+        block = block + self.self_attn(self.input_layernorm(block), rotation, context, anchors)
+        out: Tensor = block + self.mlp(self.post_attention_layernorm(block))
+        return out
+
+
+class DraftModel(nn.Module):
+    """From the target's features and a block's embeddings to the states the target's head turns into draft tokens."""
+
+    def __init__(self, shape: DraftShape, seed: int = 0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.fc = nn.Linear(len(shape.target_layers) * shape.hidden_size, shape.hidden_size, bias=False)
+        self.hidden_norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+        self.layers = nn.ModuleList(DraftLayer(shape) for _ in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+        self.reset(seed)
+
+    def reset(self, seed: int) -> None:
+        """First weights, as in Qwen3: normal with deviation 0.02, norms 1. Depends on nothing but `seed`."""
+        generator = torch.Generator().manual_seed(seed)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02, generator=generator)
+            elif isinstance(module, nn.RMSNorm):
+                nn.init.ones_(module.weight)
+
+    def rotation(self, positions: Tensor) -> Rotation:
+        """Rotary cosines and sines of real sequence positions [...] -> each [..., dim] float32."""
+        half = torch.arange(0, self.shape.head_dim, 2, dtype=torch.float32) / self.shape.head_dim
+        angles = positions[..., None].float() * self.shape.rope_theta**-half
+        angles = torch.cat([angles, angles], -1)
+        return angles.cos(), angles.sin()
+
+    def context(self, features: Tensor, first: int = 0) -> list[tuple[Tensor, Tensor]]:
+        """Per layer the keys and values of target features [rows, context, taps * hidden] at positions `first`, `first + 1`, ...
+
+        These are all the drafter needs to remember of a sequence; decoding appends to them as tokens are accepted.
+        """
+        states = self.hidden_norm(self.fc(features))
+        rotation = self.rotation(torch.arange(first, first + features.shape[1]))
+        return [layer.self_attn.keys_values(states, rotation) for layer in self.layers]  # type: ignore[union-attr, operator]
+
+    def forward(self, block: Tensor, positions: Tensor, context: list[tuple[Tensor, Tensor]], anchors: Tensor | None) -> Tensor:
+        """Embeddings [rows, blocks, slots, hidden] at positions [rows, blocks, slots] -> normed states of the same shape.
+
+        `anchors` [rows, blocks]: a block sees the context strictly before its anchor; None where the context ends there anyway.
+        """
+        rotation = self.rotation(positions)
+        for layer, keys_values in zip(self.layers, context, strict=True):
+            block = layer(block, rotation, keys_values, anchors)
+        out: Tensor = self.norm(block)
+        return out
+
+
+def rotate(heads: Tensor, rotation: Rotation) -> Tensor:
+    """Turn [..., heads, dim] by the rotation of its positions (halves paired, as in Llama and Qwen)."""
+    cos, sin = (part.unsqueeze(-2) for part in rotation)
+    left, right = heads.chunk(2, -1)
+    return heads * cos + torch.cat([-right, left], -1) * sin

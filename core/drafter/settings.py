@@ -1,0 +1,94 @@
+"""What can be chosen for a training, with a default and its reason for each. It knows no model and no data."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from core.errors import InputError
+
+
+class BadSettings(InputError):
+    """A setting that cannot work, or that does not fit the target."""
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How a DFlash drafter is shaped and trained; every default names its reason."""
+
+    layers: int = 1
+    """Draft layers. One is enough for a target of a few layers and drafts fastest; published drafters of large targets have five."""
+    block_size: int = 8
+    """Slots of a block, the committed token included: at most `block_size` tokens come out of a round."""
+    target_layers: tuple[int, ...] | None = None
+    """Which hidden states of the target feed the drafter, counted from the embedding output (0). None: `choose_target_layers`."""
+    mask_token_id: int | None = None
+    """The token that stands in the slots to be drafted. None: the target's own mask token, else an id its tokenizer never emits."""
+    conversations: int = 16
+    """Conversations of a step; with 12 anchors each a step takes about 0.1 s for the demo target on two cores."""
+    anchors: int = 12
+    """Blocks drawn per conversation and step (not per packed row, which would starve short conversations)."""
+    weights: Literal["dpace", "exponential"] = "dpace"
+    """How the slots of a block count: by what they can still add to the acceptance (D-PACE), or by exp(-(slot - 1) / gamma)."""
+    alpha: float = 0.5
+    """Smoothing of D-PACE: 0 trusts the drafter's own confidence, 1 weighs only by what follows."""
+    gamma: float = 4.0
+    """Decay of the exponential weights in slots; 4 is the published choice for blocks of 8, 7 for 16."""
+    learning_rate: float = 3e-3
+    """Peak rate: right for drafters under a million parameters; use 6e-4 to 1e-3 for drafters of large targets."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    """AdamW's averages: 0.95 follows the second moment faster than 0.999, which short trainings need."""
+    weight_decay: float = 0.0
+    """None: at a few epochs the drafter is far from overfitting."""
+    clip: float = 1.0
+    """Largest gradient norm."""
+    warmup_steps: int = 40
+    """Steps until the peak rate is reached."""
+    max_seconds: float | None = 120.0
+    """Seconds of training, after the hidden states were captured. None: only `max_steps` counts."""
+    max_steps: int | None = None
+    """Steps of training. With `max_seconds` None the result depends on nothing but data, settings and seed."""
+    validation_rows: int = 64
+    """At most this many rows (and at most 5 % of them) are kept out of training and measured along the way, by source."""
+    validate_every: int = 200
+    """Steps between two measurements of the validation rows."""
+    seed: int = 0
+    """Draws the first weights, the order of the conversations and the anchors."""
+
+    def __post_init__(self) -> None:
+        if self.layers < 1 or self.conversations < 1 or self.anchors < 1 or self.validate_every < 1:
+            raise BadSettings("layers, conversations, anchors and validate_every must be at least 1.")
+        if self.block_size < 2:
+            raise BadSettings(f"block_size is {self.block_size}; it must be at least 2: slot 0 holds the committed token.")
+        if not 0 <= self.alpha <= 1:
+            raise BadSettings(f"alpha is {self.alpha}; it must lie between 0 and 1.")
+        if self.gamma <= 0 or self.learning_rate <= 0 or self.clip <= 0:
+            raise BadSettings("gamma, learning_rate and clip must be positive.")
+        if self.max_seconds is None and self.max_steps is None:
+            raise BadSettings("Give max_seconds or max_steps: without either a training never ends.")
+        if (self.max_seconds is not None and self.max_seconds <= 0) or (self.max_steps is not None and self.max_steps < 1):
+            raise BadSettings("max_seconds must be positive and max_steps at least 1.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Every setting under its name."""
+        return asdict(self)
+
+
+def choose_target_layers(depth: int) -> tuple[int, ...]:
+    """The hidden states to tap of a target with `depth` layers, counted from the embedding output (0).
+
+    Large targets: an early, a middle and a late one, `2, depth // 2, depth - 3` (speculators' choice). Under eight layers these
+    fall together, so small targets are tapped at the first, a middle one and the last before the final norm.
+    """
+    if depth >= 8:
+        return (2, depth // 2, depth - 3)
+    return tuple(sorted({min(1, depth), (depth + 1) // 2, depth}))
+
+
+def checked_target_layers(chosen: Sequence[int] | None, depth: int) -> tuple[int, ...]:
+    """`chosen` when a target of `depth` layers has them all, the default choice for None; raises `BadSettings`."""
+    if chosen is None:
+        return choose_target_layers(depth)
+    layers = tuple(sorted(set(chosen)))
+    if not layers or layers[0] < 0 or layers[-1] > depth:
+        raise BadSettings(f"target_layers is {list(chosen)}, but the target has hidden states 0 to {depth}: choose from these.")
+    return layers

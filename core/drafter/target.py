@@ -1,0 +1,181 @@
+"""The target as a drafter sees it: its embedding, its hidden states at chosen layers, its final norm and head.
+
+One class serves capture and decoding, so that both read the very same states. It knows nothing about drafters or data.
+"""
+
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
+from transformers.utils.logging import disable_progress_bar
+
+from core.errors import InputError
+
+
+class TargetUnusable(InputError):
+    """The target's folder or architecture cannot be used to train or measure a drafter."""
+
+
+@dataclass(frozen=True)
+class TargetEnds:
+    """What the drafter shares with the target, frozen: token embedding, final norm and head."""
+
+    embed: nn.Module
+    """[..., ] int64 token ids -> [..., hidden]"""
+    norm: nn.Module
+    """The final norm, [..., hidden] -> [..., hidden]; the drafter has its own and never uses this one."""
+    head: nn.Module
+    """[..., hidden], normed -> [..., vocabulary] logits"""
+
+
+class TargetModel:
+    """A causal transformers model in this process, in float32: exact enough that block and single-token passes agree on the argmax."""
+
+    def __init__(self, model: Any, path: Path) -> None:
+        self.path = path
+        self.model = model.eval().requires_grad_(False)
+        self.config = model.config.get_text_config()
+        decoder = model.get_decoder()
+        if not all(hasattr(decoder, part) for part in ("layers", "norm")) or model.get_output_embeddings() is None:
+            raise TargetUnusable(
+                f"{path}: {type(model).__name__} has no layers, norm and head where they are expected; use a causal language model."
+            )
+        self._decoder = decoder
+        self.depth = len(decoder.layers)
+        self.ends = TargetEnds(model.get_input_embeddings(), decoder.norm, model.get_output_embeddings())
+        self.stop_ids = _stop_ids(model)
+        parameters = inspect.signature(type(model).forward).parameters
+        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # renamed in transformers 5.2x
+
+    @classmethod
+    def load(cls, path: Path) -> "TargetModel":
+        """The target in a folder; raises `TargetUnusable` when it cannot be read as a causal language model."""
+        if not (path / "config.json").is_file():
+            raise TargetUnusable(f"{path} holds no config.json: give the folder of a target model.")
+        disable_progress_bar()  # type: ignore[no-untyped-call] # of loading weights: it would write into whatever the caller shows
+        try:
+            model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            raise TargetUnusable(f"{path} cannot be loaded as a causal language model: {str(error).splitlines()[0]}") from error
+        return cls(model, path)
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of one hidden state."""
+        return int(self.config.hidden_size)
+
+    @contextmanager
+    def _recording(self, layers: Sequence[int]) -> Iterator[dict[int, Tensor]]:
+        """Collects the hidden states `layers` of the passes inside; `depth` is the last layer's output, before the final norm."""
+        seen: dict[int, Tensor] = {}
+
+        def keep(layer: int, _module: nn.Module, _inputs: object, output: Tensor | tuple[Tensor, ...]) -> None:
+            seen[layer] = output if isinstance(output, Tensor) else output[0]
+
+        handles = [
+            (self.ends.embed if layer == 0 else self._decoder.layers[layer - 1]).register_forward_hook(partial(keep, layer))
+            for layer in layers
+        ]
+        try:
+            yield seen
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @torch.inference_mode()
+    def hidden_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
+        """The states `layers` for right-padded `ids` [rows, seq] int64: one [rows, seq, hidden] float32 per layer.
+
+        Attention is causal, so padding on the right is seen by no token before it; no mask is needed.
+        """
+        with self._recording(layers) as seen:
+            self._decoder(input_ids=ids, use_cache=False)
+        return [seen[layer] for layer in layers]
+
+    @torch.inference_mode()
+    def choices(self, last: Tensor) -> Tensor:
+        """The target's most probable next token, int64 [...], from states before the final norm [..., hidden]."""
+        chosen: Tensor = self.ends.head(self.ends.norm(last)).argmax(-1)
+        return chosen
+
+    def start(self, layers: Sequence[int]) -> "TargetSession":
+        """A decoding session of one sequence that also hands out the states `layers`."""
+        return TargetSession(self, layers)
+
+
+class TargetSession:
+    """One sequence being decoded: the target's key/value cache, fed step by step and shortened when drafts are rejected."""
+
+    def __init__(self, target: TargetModel, layers: Sequence[int]) -> None:
+        self._target = target
+        self._layers = tuple(layers)
+        self._cache = DynamicCache(config=target.config)
+        self.length = 0
+        """Tokens in the cache."""
+
+    @torch.inference_mode()
+    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
+        """Append tokens; returns what the target would say after each, int64 [tokens], and their features [tokens, layers * hidden].
+
+        With `last_only` only the choice after the last token is computed (prefill), [1].
+        """
+        target = self._target
+        with target._recording(self._layers) as seen:
+            output = target._decoder(input_ids=torch.tensor([ids]), use_cache=True, **{target._cache_name: self._cache}).last_hidden_state[
+                0
+            ]
+        self.length += len(ids)
+        chosen = target.ends.head(output[-1:] if last_only else output).argmax(-1)
+        features = torch.cat([seen[layer][0] for layer in self._layers], -1) if self._layers else output.new_empty(len(ids), 0)
+        return chosen, features
+
+    def shorten(self, length: int) -> None:
+        """Forget everything after the first `length` tokens."""
+        if length < self.length:
+            self._cache.crop(length - self.length)
+            self.length = length
+
+
+def read_config(path: Path) -> Any:
+    """The transformers configuration of the target in a folder (its text part); raises `TargetUnusable`."""
+    try:
+        return AutoConfig.from_pretrained(path, local_files_only=True).get_text_config()
+    except (OSError, ValueError, KeyError) as error:
+        raise TargetUnusable(f"{path} has no readable model configuration: {str(error).splitlines()[0]}") from error
+
+
+def find_mask_token(path: Path, vocabulary: int) -> int:
+    """The id to stand in undrafted slots: the tokenizer's own mask token, else the highest embedding row no token uses.
+
+    Raises `TargetUnusable` when the tokenizer has neither.
+    """
+    used = -1
+    try:
+        tokenizer = json.loads((path / "tokenizer.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        tokenizer = {}
+    for token in tokenizer.get("added_tokens", []):
+        used = max(used, token["id"])
+        if token["content"].strip("<|>[]").lower() == "mask":
+            return int(token["id"])
+    words = tokenizer.get("model", {}).get("vocab", {})
+    used = max([used, *(words.values() if isinstance(words, dict) else range(len(words)))])
+    if tokenizer and used + 1 < vocabulary:
+        return vocabulary - 1
+    raise TargetUnusable(f"{path}: the tokenizer has no mask token and no unused id; choose mask_token_id in the settings.")
+
+
+def _stop_ids(model: Any) -> frozenset[int]:
+    """The tokens that end a response, as the target's generation config (else its config) says."""
+    stop = getattr(model.generation_config, "eos_token_id", None)
+    if stop is None:
+        stop = model.config.eos_token_id
+    return frozenset([stop] if isinstance(stop, int) else stop or [])
