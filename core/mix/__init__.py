@@ -1,0 +1,38 @@
+"""The mix: a recipe says what is wanted, the plan turns it into integer counts, the selection picks the rows.
+
+It knows sources by their sizes and row ids. It does not know templates or tokens; token figures come from a callable.
+"""
+
+from core.mix.difference import difference
+from core.mix.plan import EmptyLibrary, EmptySource, Plan, PlannedSource, Shortfall, TokenEstimate, plan
+from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
+from core.mix.recipe_file import RecipeError, dump_recipe, load_recipe, parse_recipe, recipe_text
+from core.mix.sampling import HeldOutRow, Selection, prompt_hash, select
+from core.mix.weights import UnknownPreset, recipe_for
+
+__all__ = [
+    "Budget",
+    "EmptyLibrary",
+    "EmptySource",
+    "HeldOutRow",
+    "Plan",
+    "PlannedSource",
+    "Recipe",
+    "RecipeError",
+    "RecipeSource",
+    "RecipeSupervision",
+    "RecipeTarget",
+    "Selection",
+    "Shortfall",
+    "TokenEstimate",
+    "UnknownPreset",
+    "difference",
+    "dump_recipe",
+    "load_recipe",
+    "parse_recipe",
+    "plan",
+    "prompt_hash",
+    "recipe_for",
+    "recipe_text",
+    "select",
+]

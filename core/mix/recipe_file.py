@@ -1,0 +1,186 @@
+"""Recipes as TOML that people write by hand: read with errors that name line, key and fix; written with their comments kept.
+
+It knows TOML and where a key stands in the text. What the values mean is `recipe`'s business.
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from pydantic import BaseModel, ValidationError
+from tomlkit.items import AoT, Table
+
+from core.errors import InputError
+from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
+
+_PARTS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): Recipe,
+    ("target",): RecipeTarget,
+    ("supervision",): RecipeSupervision,
+    ("budget",): Budget,
+    ("sources",): RecipeSource,
+}
+
+
+class RecipeError(InputError):
+    """A recipe that cannot be read; the message has one line per mistake, each with line, key and fix."""
+
+
+def load_recipe(path: Path) -> Recipe:
+    """The recipe in a TOML file; raises `RecipeError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise RecipeError(f"There is no recipe at {path}; write one, or save one on the Mix page.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"The recipe {path} cannot be read ({error}); it must be a UTF-8 text file in TOML.") from error
+    return parse_recipe(text, str(path))
+
+
+def parse_recipe(text: str, where: str = "the recipe") -> Recipe:
+    """The recipe in TOML text; `where` names it in errors. Raises `RecipeError`."""
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{where} is not valid TOML: {error}.") from error
+    try:
+        return Recipe.model_validate(value)
+    except ValidationError as error:
+        raise RecipeError("\n".join(_sentence(mistake, text, where) for mistake in error.errors())) from error
+
+
+def recipe_text(recipe: Recipe, previous: str | None = None) -> str:
+    """The recipe as TOML. With the text it was read from, comments, order and layout of everything that stays are kept."""
+    document = tomlkit.parse(previous) if previous is not None else tomlkit.document()
+    value = recipe.model_dump(mode="json", exclude_none=True)
+    sources = value.pop("sources")
+    default = Recipe(target=recipe.target, sources=recipe.sources).model_dump(mode="json", exclude_none=True)
+    always = {"name", "seed", "validation"} if previous is None else set()
+    wanted = _worth_saying(value, default, document, always) | {"target": _worth_saying(value["target"], {"args": {}}, {}, set())}
+    _update(document, wanted)
+    entries = document.get("sources")
+    if not isinstance(entries, AoT):
+        entries = tomlkit.aot()
+        document["sources"] = entries
+    _update_sources(entries, {source["name"]: source for source in sources})
+    return tomlkit.dumps(document)
+
+
+def dump_recipe(recipe: Recipe, path: Path) -> None:
+    """Write the recipe to `path` in one step; the comments of a recipe that stands there already are kept."""
+    try:
+        previous = path.read_text(encoding="utf-8")
+        tomllib.loads(previous)
+    except (OSError, ValueError):
+        previous = None
+    text = recipe_text(recipe, previous)
+    if parse_recipe(text) != recipe:
+        text = recipe_text(recipe)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _worth_saying(value: dict[str, Any], default: Mapping[str, Any], present: Mapping[str, Any], always: set[str]) -> dict[str, Any]:
+    """What differs from the defaults, and what the text names already."""
+    said = {}
+    for key, item in value.items():
+        if isinstance(item, dict) and isinstance(default.get(key), dict) and item:
+            said[key] = _worth_saying(item, default[key], present.get(key, {}), set())
+            if not said[key] and key not in present:
+                del said[key]
+        elif key in always or key in present or key not in default or item != default[key]:
+            said[key] = item
+    return said
+
+
+def _update(table: Any, wanted: dict[str, Any]) -> None:
+    for key in [key for key in table if key not in wanted and key != "sources"]:
+        del table[key]
+    for key, item in wanted.items():
+        if isinstance(item, dict):
+            if not isinstance(table.get(key), dict):
+                table[key] = tomlkit.table()
+            _update(table[key], item)
+        elif key not in table or table[key] != item:
+            table[key] = item
+
+
+def _update_sources(entries: AoT, wanted: dict[str, dict[str, Any]]) -> None:
+    seen: set[str] = set()
+    for index in reversed(range(len(entries))):
+        name = str(entries[index].get("name"))
+        if name not in wanted:
+            del entries[index]
+    for entry in entries:
+        seen.add(str(entry["name"]))
+        source = wanted[str(entry["name"])]
+        _update(entry, {key: item for key, item in source.items() if key in entry or not _is_default(key, item)})
+    for name, source in wanted.items():
+        if name not in seen:
+            table: Table = tomlkit.table()
+            for key, item in source.items():
+                if not _is_default(key, item):
+                    table.add(key, item)
+            entries.append(table)
+
+
+def _is_default(key: str, item: Any) -> bool:
+    field = RecipeSource.model_fields[key]
+    return not field.is_required() and bool(item == field.default)
+
+
+def _sentence(mistake: Any, text: str, where: str) -> str:
+    location = tuple(part for part in mistake["loc"] if not (isinstance(part, str) and part.startswith("function-")))
+    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location) or "the recipe"
+    if mistake["type"] == "extra_forbidden":
+        return f"{where}, line {_line(text, location)}: {key} is not a key of a recipe; {_nearest(location)}."
+    if mistake["type"] == "missing":
+        return f"{where}, line {_line(text, location[:-1])}: {key} is missing; add it."
+    found = "" if isinstance(mistake["input"], dict | list) else f" (found {mistake['input']!r})"
+    said = str(mistake["msg"]).removeprefix("Value error, ").rstrip(".")
+    return f"{where}, line {_line(text, location)}: {key} is wrong{found}: {said[:1].lower() + said[1:]}."
+
+
+def _nearest(location: Sequence[str | int]) -> str:
+    part = tuple(item for item in location[:-1] if isinstance(item, str))
+    fields = list(_PARTS[part].model_fields) if part in _PARTS else []
+    near = difflib.get_close_matches(str(location[-1]), fields, n=1)
+    return f"did you mean {near[0]}?" if near else f"remove it, or use one of {', '.join(fields)}"
+
+
+def _line(text: str, location: Sequence[str | int]) -> int:
+    """The line (from 1) on which the key stands, or the nearest table around it."""
+    wanted = tuple(location)
+    best, best_depth = 1, 0
+    header: tuple[str | int, ...] = ()
+    tables: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if many := re.fullmatch(r"\[\[\s*([^\]]+?)\s*\]\]\s*(#.*)?", bare):
+            tables[many[1]] = tables.get(many[1], -1) + 1
+            path: tuple[str | int, ...] = (*_key(many[1]), tables[many[1]])
+            header = path
+        elif one := re.fullmatch(r"\[\s*([^\]]+?)\s*\]\s*(#.*)?", bare):
+            path = header = _key(one[1])
+        elif pair := re.match(r"([A-Za-z0-9_.\"'-]+)\s*=", bare):
+            path = (*header, *_key(pair[1]))
+        else:
+            continue
+        depth = len(path) if path == wanted[: len(path)] else 0
+        if depth > best_depth:
+            best, best_depth = number, depth
+    return best
+
+
+def _key(text: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in text.split("."))

@@ -1,0 +1,51 @@
+"""A recipe from what was imported, with weights by a named preset. It knows only the sources' sizes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from core.errors import InputError
+from core.mix.plan import EmptyLibrary
+from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
+from core.sources import Library
+
+Preset = Literal["equal", "proportional"]
+
+
+class UnknownPreset(InputError):
+    """A preset of weights that does not exist."""
+
+
+def recipe_for(
+    library: Library,
+    name: str,
+    target: str | RecipeTarget,
+    *,
+    sources: Sequence[str] | None = None,
+    weights: Preset | Mapping[str, float] = "proportional",
+    amount: int | None = None,
+    supervision: RecipeSupervision | None = None,
+    **settings: Any,
+) -> Recipe:
+    """A recipe over the imported sources (all that have rows to train on, or those named, in alphabetical order).
+
+    `proportional` gives each source its number of kept rows as weight (so without a budget every row is used once), `equal` gives
+    each 1; a mapping gives them by name. `amount` is the budget in conversations; `settings` are further keys of `Recipe`.
+    Raises `EmptyLibrary`, `SourceMissing`, `UnknownPreset`.
+    """
+    chosen = [library.source(source) for source in sources] if sources else [source for source in library.sources() if source.rows > 0]
+    if not chosen:
+        raise EmptyLibrary("No imported source has rows to train on; import one (`mixdown import`, or the Sources page) and try again.")
+    if isinstance(weights, str) and weights not in ("equal", "proportional"):
+        raise UnknownPreset(f"{weights!r} is not a way to weigh sources; use 'equal' or 'proportional'.")
+    sizes = {source.name: source.rows for source in sorted(chosen, key=lambda source: source.name)}
+    if isinstance(weights, str):
+        weights = {name: 1.0 if weights == "equal" else float(rows) for name, rows in sizes.items()}
+    entries = [RecipeSource(name=name, weight=float(weights.get(name, 0.0))) for name in sizes]
+    return Recipe(
+        name=name,
+        target=RecipeTarget(path=target) if isinstance(target, str) else target,
+        supervision=supervision or RecipeSupervision(),
+        budget=Budget(amount=amount),
+        sources=tuple(entries),
+        **settings,
+    )

@@ -1,0 +1,85 @@
+import pytest
+
+from core.mix import RecipeError, dump_recipe, load_recipe, parse_recipe, recipe_text
+
+TEXT = """\
+# my first mix
+name = "first"
+seed = 7  # lucky
+
+[target]
+path = "demo"
+
+[budget]
+amount = 100
+
+# plenty of these
+[[sources]]
+name = "openorca"
+weight = 40.6  # as in the paper
+
+[[sources]]
+name = "glaive"
+weight = 6
+max_epochs = 2.0
+"""
+
+
+def test_a_written_recipe_is_read_back_equal(tmp_path):
+    recipe = parse_recipe(TEXT)
+    dump_recipe(recipe, tmp_path / "r.toml")
+    assert load_recipe(tmp_path / "r.toml") == recipe
+    assert [path.name for path in tmp_path.iterdir()] == ["r.toml"]
+
+
+def test_comments_and_layout_survive_a_round_trip():
+    assert recipe_text(parse_recipe(TEXT), TEXT) == TEXT
+
+
+def test_a_change_keeps_the_comments_around_it(tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_text(TEXT)
+    recipe = parse_recipe(TEXT.replace("40.6", "30.0").replace("seed = 7", "seed = 8").replace("glaive", "xlam"))
+    dump_recipe(recipe, path)
+    text = path.read_text()
+    assert load_recipe(path) == recipe
+    assert "weight = 30.0  # as in the paper" in text
+    assert "# plenty of these" in text
+    assert "seed = 8  # lucky" in text
+
+
+def test_a_source_that_is_not_toml_any_more_is_replaced(tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_text("[[[")
+    dump_recipe(parse_recipe(TEXT), path)
+    assert load_recipe(path) == parse_recipe(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("weight = 6", "weigth = 6", ["line 18", "sources.2.weigth", "did you mean weight?"]),
+        ("weight = 6", "weight = -6", ["line 18", "sources.2.weight", "found -6", "greater than or equal to 0"]),
+        ("seed = 7", 'seed = "seven"', ["line 3", "seed", "'seven'", "integer"]),
+        ('path = "demo"', 'pathh = "demo"', ["line 6", "target.pathh", "did you mean path?"]),
+        ("amount = 100", "amount = 0", ["line 9", "budget.amount", "found 0"]),
+        ("weight = 6\n", "", ["line 16", "sources.2.weight is missing"]),
+        ("seed = 7", "seed = ", ["line 3", "not valid TOML"]),
+        ('name = "glaive"', 'name = "openorca"', ["openorca stands in it more than once"]),
+        ("[budget]", "[zebra]", ["line 8", "zebra is not a key", "use one of name, seed"]),
+    ],
+)
+def test_a_mistake_names_the_line_the_key_and_the_fix(old, new, said):
+    assert old in TEXT
+    with pytest.raises(RecipeError) as error:
+        parse_recipe(TEXT.replace(old, new), "r.toml")
+    assert all(words in str(error.value) for words in ["r.toml", *said]), str(error.value)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_is_no_recipe_is_one_sentence(tmp_path, content):
+    path = tmp_path / "r.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RecipeError, match=r"r\.toml"):
+        load_recipe(path)
