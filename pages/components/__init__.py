@@ -1,0 +1,1 @@
+"""Drawing pieces that several screens share."""

@@ -1,0 +1,58 @@
+"""The frame of every screen: the same header with one primary button, the same way to say that something is missing or went wrong."""
+
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.errors import MixdownError
+
+_STYLE = Path(__file__).with_name("style.css")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+
+
+def frame() -> None:
+    """Set the page up; once per run of the script, before anything is drawn."""
+    st.set_page_config(page_title="Mixdown", page_icon=":material/graphic_eq:", layout="wide")
+    st.html(_STYLE)
+
+
+def header(title: str, sentence: str) -> DeltaGenerator:
+    """Draw the title and the sentence that says what this step decides; returns the place of the primary button, top right."""
+    words, action = st.columns([3, 1.25], vertical_alignment="bottom")
+    with words:
+        st.title(title, anchor=False)
+        st.html(f'<div class="md-sentence">{html.escape(sentence)}</div>')
+    return action.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom")
+
+
+def plain(text: str) -> str:
+    """Text of people's data or files for places that read Markdown: it shows as it is written."""
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def fail(error: MixdownError) -> None:
+    """Say in one sentence what went wrong and what to do."""
+    st.error(plain(str(error)), icon=":material/error:")
+
+
+def empty(title: str, sentence: str) -> DeltaGenerator:
+    """A place where nothing is yet: says what to do next; returns where to put the button for it."""
+    place = st.container(border=True)
+    place.html(f'<div style="padding:1.2rem .6rem .4rem"><b>{html.escape(title)}</b><div class="md-quiet">{html.escape(sentence)}</div></div>')
+    return place
+
+
+def figures(pairs: Sequence[tuple[str, str]]) -> None:
+    """A row of numbers with their units: `(number, what it counts)`."""
+    cells = "".join(f"<div><b>{html.escape(number)}</b><span>{html.escape(unit)}</span></div>" for number, unit in pairs)
+    st.html(f'<div class="md-figures">{cells}</div>')
+
+
+def checks(items: Sequence[tuple[bool | None, str]]) -> None:
+    """A list of checks: ticked, crossed, or None for not known yet."""
+    names = {True: "yes", False: "no", None: "wait"}
+    st.html('<ul class="md-checks">' + "".join(f'<li class="{names[ok]}">{html.escape(text)}</li>' for ok, text in items) + "</ul>")

@@ -1,0 +1,107 @@
+"""A run on the screen: what it does, how far it is, how fast, how long still, and the button that stops it.
+
+It reads the run's files each second while the run works, and redraws the page once when it has ended. It keeps nothing itself:
+a reload, a second tab or a restarted server show the same.
+"""
+
+import html
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.errors import MixdownError
+from core.runs import Run, RunStore
+from pages.components.numbers import count, duration, percent, short
+from pages.components.page import fail, plain
+
+EVERY = 1.0
+"""Seconds between two looks at a run that works."""
+
+_WORDS = {
+    "queued": "starting",
+    "running": "working",
+    "cancelling": "stopping",
+    "cancelled": "stopped",
+    "done": "done",
+    "failed": "failed",
+    "lost": "lost",
+}
+
+
+def state_word(run: Run) -> str:
+    """The state in the words of the screens."""
+    return _WORDS[run.state]
+
+
+def run_card(store: RunStore, run: Run, extra: Callable[[Run], None] | None = None) -> None:
+    """Draw one run; `extra` draws more of it below (a curve, counts by reason) at each look."""
+    if run.active:
+        _live(store, run.id, extra)
+    else:
+        _draw(store, run, extra)
+
+
+@st.fragment(run_every=EVERY)
+def _live(store: RunStore, run_id: str, extra: Callable[[Run], None] | None) -> None:
+    try:
+        run = store.get(run_id)
+    except MixdownError:
+        st.rerun()
+    _draw(store, run, extra)
+    if not run.active:
+        st.rerun()
+
+
+def _draw(store: RunStore, run: Run, extra: Callable[[Run], None] | None) -> None:
+    with st.container(border=True, key=f"run-{run.id}"):
+        words, button = st.columns([5, 1], vertical_alignment="center")
+        with words:
+            _head(run)
+            if run.active:
+                _bar(run)
+        with button.container(horizontal=True, horizontal_alignment="right"):
+            _buttons(store, run)
+        if run.error:
+            st.error(plain(run.error), icon=":material/error:")
+        if extra is not None:
+            extra(run)
+
+
+def _head(run: Run) -> None:
+    progress = run.progress or {}
+    parts = [state_word(run)]
+    if run.active and progress:
+        parts.append(str(progress["phase"]))
+        if progress.get("rate"):
+            parts.append(f"{short(progress['rate'])} {progress['unit']}/s")
+        if progress.get("seconds_left") is not None:
+            parts.append(f"{duration(progress['seconds_left'])} left")
+    else:
+        parts.append(duration(run.seconds))
+    st.html(f'<div class="md-run"><b>{html.escape(run.title)}</b><span class="r">{html.escape(" · ".join(parts))}</span></div>')
+
+
+def _bar(run: Run) -> None:
+    progress = run.progress or {}
+    total = progress.get("total")
+    if not total:
+        text = f"{count(progress['done'])} {progress['unit']} so far" if progress else "starting the process"
+        st.progress(0.0, text=text)
+        return
+    share = min(1.0, progress["done"] / total)
+    st.progress(share, text=f"{percent(share, 0)} · {count(progress['done'])} of {count(total)} {progress['unit']}")
+
+
+def _buttons(store: RunStore, run: Run) -> None:
+    if run.active:
+        asked = run.state == "cancelling"
+        if st.button("Stopping" if asked else "Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", disabled=asked):
+            store.cancel(run.id)
+            st.rerun(scope="fragment")
+    elif run.state in ("cancelled", "failed", "lost") and st.button("Try again", key=f"retry-{run.id}", icon=":material/replay:"):
+        try:
+            store.retry(run.id)
+        except MixdownError as error:
+            fail(error)
+        else:
+            st.rerun()

@@ -1,0 +1,54 @@
+"""One source as a card: what it is, how much of it is kept, and what was quarantined and why."""
+
+import html
+
+import streamlit as st
+
+from core.sources import CatalogueEntry, Ledger, Source
+from pages.components.charts import TROUBLE, domain_colour
+from pages.components.numbers import count, percent, plural
+from pages.components.page import plain
+
+
+def kept_bar(ledger: Ledger, domain: str) -> str:
+    """HTML of one bar: kept in the domain's colour, prompt-only paler, quarantined in the colour of trouble."""
+    total = ledger.read or 1
+    colour = domain_colour(domain)
+    parts = ((ledger.kept, colour, ""), (ledger.prompt_only, colour, "opacity:.35"), (ledger.quarantined, TROUBLE, ""))
+    cells = "".join(f'<i style="width:{amount / total:.4%};background:{paint};{more}"></i>' for amount, paint, more in parts)
+    return f'<div class="md-bar">{cells}</div>'
+
+
+def top_reasons(ledger: Ledger, most: int = 3) -> str:
+    """`unknown_role 3, empty_row 1`: the most frequent reasons first."""
+    ranked = sorted(ledger.reasons.items(), key=lambda item: (-item[1], item[0]))
+    rest = f" and {len(ranked) - most} more" if len(ranked) > most else ""
+    return ", ".join(f"{reason.replace('_', ' ')} {count(amount)}" for reason, amount in ranked[:most]) + rest
+
+
+def imported_card(source: Source) -> None:
+    """A source of the library; its name opens it."""
+    ledger, domain = source.ledger, source.domain or "other"
+    share = ledger.kept / ledger.read if ledger.read else 0.0
+    lines = [f"{html.escape(source.licence or 'licence unknown')} · {plural(ledger.read, 'row')}"]
+    kept = f"kept {percent(share)}" + (f" · {count(ledger.prompt_only)} prompt only" if ledger.prompt_only else "")
+    repaired = sum(ledger.repaired.values())
+    facts = [f"{plural(repaired, 'repair')}"] if repaired else []
+    if ledger.quarantined:
+        facts.append(f'<span class="md-trouble">{count(ledger.quarantined)} quarantined</span>: {html.escape(top_reasons(ledger))}')
+    with st.container(border=True, height="stretch", key=f"card-{source.name}"):
+        st.page_link("pages/sources.py", label=f"**{plain(source.title or source.name)}**", query_params={"source": source.name})
+        st.html(
+            f'<div class="md-card-body"><div class="md-card-line"><i class="md-dot" style="background:{domain_colour(domain)}"></i>'
+            f'{html.escape(domain)} · {" ".join(lines)}</div>{kept_bar(ledger, domain)}'
+            f'<div class="md-card-line"><b>{kept}</b></div><div class="md-card-line">{" · ".join(facts) or "nothing to repair"}</div></div>'
+        )
+
+
+def waiting_card(entry: CatalogueEntry) -> None:
+    """A bundled sample that was not imported."""
+    with st.container(border=True, height="stretch"):
+        st.html(
+            f'<div class="md-card-title">{html.escape(entry.title)}</div><div class="md-card-line">'
+            f'<i class="md-dot" style="background:{domain_colour(entry.domain)}"></i>{html.escape(entry.domain)} · {html.escape(entry.licence or "")}</div>'
+        )
