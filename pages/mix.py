@@ -1,5 +1,110 @@
-"""Placeholder."""
+"""Mix: how much of each source, and what does that mean?"""
 
-from pages.components.page import header
+import streamlit as st
 
-header("Mix", "A sentence that says what this step decides.")
+from core.errors import MixdownError
+from core.mix import Budget, Recipe, Shortfall, difference
+from pages.components import current
+from pages.components.mix_draft import Draft, draft_of
+from pages.components.mix_picture import cost, picture
+from pages.components.mix_rows import weight_rows
+from pages.components.page import empty, fail, header, plain
+from pages.components.planning import planned
+from pages.components.sidebar import SWITCH
+
+_SENTENCE = "How much of each source does the drafter learn from? Weights say what you want, the plan says what the sources can give."
+
+
+def _begin() -> None:
+    place = header("Mix", _SENTENCE)
+    if not current.library().sources():
+        if place.button("Go to Sources", type="primary", icon=":material/arrow_back:"):
+            st.switch_page("pages/sources.py")
+        empty("There is nothing to mix yet", "Import at least one source first.")
+        return
+    if place.button("Begin a recipe", type="primary", icon=":material/add:"):
+        current.first_recipe()
+        st.rerun()
+    empty("No recipe yet", "A recipe starts with every imported source, weighted by its size. You change the weights here.")
+
+
+def _budget(draft: Draft, saved: Recipe) -> Recipe:
+    left, middle, right = st.columns([1.1, 1.1, 1.2], vertical_alignment="bottom")
+    limited = left.toggle("Limit the total", value=saved.budget.amount is not None, key=draft.key("limited"))
+    amount: int | None = None
+    if limited:
+        amount = int(middle.number_input("Conversations in all", min_value=1, value=saved.budget.amount or 1000, step=100, key=draft.key("budget")))
+    else:
+        middle.html('<div class="md-quiet" style="padding-bottom:.6rem">as many as the weights allow</div>')
+    redistribute = right.toggle(
+        "Let others fill in", value=saved.on_shortfall == "redistribute", key=draft.key("fill"),
+        help="When a source has too few rows, the other sources give more. Otherwise the plan stops and says by how much it is short.",
+    )  # fmt: skip
+    return draft.recipe.model_copy(update={"budget": Budget(amount=amount), "on_shortfall": "redistribute" if redistribute else "fail"})
+
+
+def _primary(place: st.delta_generator.DeltaGenerator, wanted: Recipe, saved: Recipe, draft: Draft) -> None:
+    changes = difference(saved, wanted)
+    if not changes:
+        if place.button("Continue to preview", type="primary", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page("pages/preview.py")
+        return
+    if place.button("Undo all", icon=":material/undo:"):
+        draft.forget()
+        st.rerun()
+    if place.button("Save recipe", type="primary", icon=":material/save:"):
+        current.save(wanted)
+        draft.forget()
+        st.toast(f"Recipe {plain(wanted.name)} saved")
+        st.rerun()
+
+
+def _page(saved: Recipe) -> None:
+    place = header("Mix", _SENTENCE)
+    draft = draft_of(saved)
+    wanted = _budget(draft, saved)
+    problem: MixdownError | None = None
+    try:
+        plan = planned(wanted)
+    except Shortfall as error:
+        problem, plan = error, error.plan
+    except MixdownError as error:
+        problem, plan = error, None
+    if plan is not None:
+        cost(plan)
+    if problem is not None:
+        fail(problem)
+    left, right = st.columns([1.45, 1], gap="large")
+    with left:
+        weight_rows(draft, plan)
+    with right:
+        if plan is not None and plan.total:
+            picture(plan)
+        _recipe_box(draft, saved, wanted)
+    _primary(place, wanted, saved, draft)
+
+
+def _recipe_box(draft: Draft, saved: Recipe, wanted: Recipe) -> None:
+    changes = difference(saved, wanted)
+    if changes:
+        with st.expander(f"{len(changes)} unsaved changes", icon=":material/edit:"):
+            st.code("\n".join(changes), language=None)
+    with st.popover("Save under another name", icon=":material/content_copy:"):
+        name = st.text_input("Name", value=f"{saved.name}-2", key=draft.key("copy"))
+        if st.button("Save a copy", key=draft.key("copy-go")):
+            try:
+                copy = Recipe.model_validate(wanted.model_dump() | {"name": name.strip()})
+                current.save(copy)
+            except (MixdownError, ValueError):
+                st.error("A name has letters, digits, dots, dashes and underscores only.")
+            else:
+                draft.forget()
+                st.session_state[SWITCH] = copy.name
+                st.rerun()
+
+
+recipe = current.recipe()
+if recipe is None:
+    _begin()
+else:
+    _page(recipe)

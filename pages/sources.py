@@ -73,7 +73,7 @@ def _filtered(imported: list[Source]) -> list[Source]:
 
 
 def _page() -> None:
-    opened = st.query_params.get("source")
+    opened = st.query_params.get("open")
     if opened:
         try:
             source_detail(current.library().source(opened))

@@ -1,5 +1,115 @@
-"""Placeholder."""
+"""Tokenize: make the dataset, and prove it."""
 
-from pages.components.page import header
+import streamlit as st
 
-header("Tokenize", "A sentence that says what this step decides.")
+from core.errors import MixdownError
+from core.jobs import TokenizeJob, begin
+from core.mix import Recipe, recipe_text
+from core.runs import Run
+from pages.components import current
+from pages.components.dataset_report import dataset_report
+from pages.components.datasets import Dataset, dataset_name, datasets
+from pages.components.mix_picture import cost
+from pages.components.numbers import count, percent
+from pages.components.page import empty, fail, figures, header
+from pages.components.planning import planned
+from pages.components.refusals import refusal_banner
+from pages.components.run_card import run_card
+
+_SENTENCE = "Turn the mix into training rows once, check every one of them, and keep the proof beside the data."
+
+
+def _start(recipe: Recipe, *, overwrite: bool) -> None:
+    workspace = current.workspace()
+    job = TokenizeJob(home=workspace.home, recipe=recipe_text(recipe), out=workspace.dataset(dataset_name(recipe)), workers=1, overwrite=overwrite)
+    try:
+        begin(job)
+    except MixdownError as error:
+        fail(error)
+    else:
+        st.rerun()
+
+
+def _before(recipe: Recipe) -> None:
+    plan = planned(recipe)
+    cost(plan)
+    refusal_banner(recipe)
+    rows = [
+        {
+            "Source": part.name,
+            "Domain": part.domain,
+            "Conversations": count(part.rows),
+            "Share": percent(part.share_realised),
+            "Tokens (estimate)": count(part.tokens) if part.tokens is not None else "–",
+            "Trainable (estimate)": count(part.trainable_tokens) if part.trainable_tokens is not None else "–",
+        }
+        for part in plan.sources
+        if part.rows
+    ]
+    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
+    settings = recipe.supervision
+    st.caption(
+        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to measure the drafter. "
+        f"The dataset will be called {dataset_name(recipe)}."
+    )
+
+
+def _live(run: Run) -> None:
+    counts = (run.progress or {}).get("counts") or {}
+    if counts:
+        figures([(count(amount), name.replace("_", " ")) for name, amount in counts.items()])
+
+
+def _page(recipe: Recipe) -> None:
+    place = header("Tokenize", _SENTENCE)
+    store = current.store()
+    mine = [run for run in store.list() if run.kind == "tokenize"]
+    active = next((run for run in mine if run.active), None)
+    known = datasets()
+    current_one = next((dataset for dataset in known if dataset.name == dataset_name(recipe)), None)
+    asked = st.query_params.get("dataset")
+    shown = next((dataset for dataset in known if dataset.name == asked), None) if asked else current_one
+    _primary(place, recipe, active, shown)
+    if active:
+        run_card(store, active, _live)
+    elif mine and mine[0].state in ("failed", "lost", "cancelled"):
+        run_card(store, mine[0])
+    if shown is not None and active is None:
+        dataset_report(shown)
+        _others(known, shown)
+    elif active is None:
+        _before(recipe)
+        _others(known, None)
+
+
+def _primary(place: st.delta_generator.DeltaGenerator, recipe: Recipe, active: Run | None, shown: Dataset | None) -> None:
+    if active is not None:
+        place.button("Tokenizing", type="primary", disabled=True, icon=":material/progress_activity:")
+    elif shown is not None:
+        if shown.name == dataset_name(recipe) and place.button("Make it again", icon=":material/replay:"):
+            _start(recipe, overwrite=True)
+        if place.button("Train on this", type="primary", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page("pages/train.py", query_params={"dataset": shown.name})
+    elif place.button("Tokenize", type="primary", icon=":material/play_arrow:"):
+        _start(recipe, overwrite=False)
+
+
+def _others(known: list[Dataset], shown: Dataset | None) -> None:
+    rest = [dataset for dataset in known if shown is None or dataset.name != shown.name]
+    if rest:
+        with st.expander(f"Other datasets ({len(rest)})"):
+            for dataset in rest:
+                st.page_link(
+                    "pages/tokenize.py", label=f"{dataset.name}: {count(dataset.manifest.rows)} rows", icon=":material/data_array:",
+                    query_params={"dataset": dataset.name},
+                )  # fmt: skip
+
+
+recipe = current.recipe()
+if recipe is None:
+    place = header("Tokenize", _SENTENCE)
+    if place.button("Go to Mix", type="primary", icon=":material/arrow_back:"):
+        st.switch_page("pages/mix.py")
+    empty("No recipe yet", "A recipe says what to tokenize; make one on the Mix page.")
+else:
+    _page(recipe)

@@ -9,7 +9,7 @@ import streamlit as st
 from core.dialects import detect
 from core.errors import MixdownError
 from core.jobs import ImportItem, ImportJob, begin
-from core.sources import read_rows
+from core.sources import import_name, read_rows
 from pages.components import current
 from pages.components.charts import DOMAIN_COLOURS
 from pages.components.page import fail, plain
@@ -36,7 +36,7 @@ def add_source() -> None:
         with st.expander("First row"):
             st.json(rows[0].value, expanded=1)
     name_column, domain_column, licence_column = st.columns(3)
-    name = name_column.text_input("Name", value=_name(origin), key=f"new-name-{origin}")
+    name = name_column.text_input("Name", value=import_name(origin), key=f"new-name-{origin}")
     domain = domain_column.selectbox("Domain", list(DOMAIN_COLOURS), index=list(DOMAIN_COLOURS).index("other"))
     licence = licence_column.text_input("Licence", placeholder="unknown")
     if st.button("Import", type="primary"):
@@ -63,6 +63,3 @@ def _origin() -> Path | None:
         kept.write_bytes(upload.getbuffer())
     return kept
 
-
-def _name(origin: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", origin.name.split(".")[0]).strip("-.") or "source"

@@ -206,3 +206,21 @@ def before_and_after(names: Sequence[str], before: Sequence[float], after: Seque
     )
     figure.update_layout(showlegend=False)
     return figure
+
+
+def columns(values: Mapping[str, float], *, x_title: str, y_title: str) -> go.Figure:
+    """Upright bars of shares (0 to 1), each with its value above it."""
+    figure = go.Figure(
+        go.Bar(
+            x=list(values),
+            y=list(values.values()),
+            marker={"color": DOMAIN_COLOURS["chat"]},
+            text=[f"{share:.0%}" for share in values.values()],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{x}: %{y:.1%}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=x_title)
+    figure.update_yaxes(title=y_title, tickformat=".0%", range=[0, max([*values.values(), 0.05]) * 1.2])
+    return figure

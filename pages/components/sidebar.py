@@ -7,6 +7,8 @@ from core.workspace import BUNDLED_TARGET
 from pages.components import current
 from pages.components.page import plain
 
+SWITCH = "switch-recipe-to"
+"""Where a page leaves the name of a recipe that it made; a widget's own value cannot be set once it is drawn."""
 _OTHER = "another folder or hub id"
 
 
@@ -17,6 +19,8 @@ def sidebar() -> None:
         if not names:
             st.caption("No recipe yet: import sources first, then mix them.")
         else:
+            if SWITCH in st.session_state:
+                st.session_state[current.RECIPE_KEY] = st.session_state.pop(SWITCH)
             st.selectbox("Recipe", sorted(names), index=sorted(names).index(names[0]), key=current.RECIPE_KEY, bind="query-params")
             chosen = current.recipe()
             if chosen is not None:

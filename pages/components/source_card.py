@@ -37,7 +37,7 @@ def imported_card(source: Source) -> None:
     if ledger.quarantined:
         facts.append(f'<span class="md-trouble">{count(ledger.quarantined)} quarantined</span>: {html.escape(top_reasons(ledger))}')
     with st.container(border=True, height="stretch", key=f"card-{source.name}"):
-        st.page_link("pages/sources.py", label=f"**{plain(source.title or source.name)}**", query_params={"source": source.name})
+        st.page_link("pages/sources.py", label=f"**{plain(source.title or source.name)}**", query_params={"open": source.name})
         st.html(
             f'<div class="md-card-body"><div class="md-card-line"><i class="md-dot" style="background:{domain_colour(domain)}"></i>'
             f'{html.escape(domain)} · {" ".join(lines)}</div>{kept_bar(ledger, domain)}'

@@ -1,0 +1,104 @@
+"""What a dataset holds and what proves it: per source, by length, by vocabulary, and check by check."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from core.tokens import VerifyReport, coverage, length_histogram, read_frequencies, verify
+from pages.components import charts
+from pages.components.datasets import Dataset
+from pages.components.numbers import count, moment, percent, short, size
+from pages.components.page import checks, figures
+
+_SIZES = (250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000)
+
+
+def dataset_report(dataset: Dataset) -> None:
+    """Draw the report."""
+    manifest = dataset.manifest
+    st.subheader(dataset.name, anchor=False)
+    figures(
+        [
+            (count(manifest.conversations), "conversations"),
+            (count(manifest.rows), "training rows"),
+            (short(manifest.tokens), "tokens"),
+            (short(manifest.trainable_tokens), f"trainable ({percent(manifest.trainable_tokens / manifest.tokens if manifest.tokens else 0, 0)})"),
+            (count(manifest.heldout["prompts"]), "held-out prompts"),
+            (size(sum(file["bytes"] for file in manifest.files.values())), "on disk"),
+        ]
+    )
+    st.caption(f"Finished {moment(dataset.made_at)} UTC at {dataset.folder}")
+    _sources(dataset)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _lengths(dataset)
+    with right:
+        _coverage(dataset)
+    _proof(dataset)
+
+
+def _sources(dataset: Dataset) -> None:
+    rows = [
+        {
+            "Source": name,
+            "Conversations": facts["conversations"],
+            "Kept": facts["kept"],
+            "Training rows": facts["rows"],
+            "Tokens": facts["tokens"],
+            "Trainable": facts["trainable_tokens"] / facts["tokens"] if facts["tokens"] else 0.0,
+            "Cut": facts["truncated"],
+            "Dropped": ", ".join(f"{reason} {amount}" for reason, amount in facts["dropped"].items()) or "none",
+        }
+        for name, facts in dataset.manifest.sources.items()
+    ]
+    st.dataframe(
+        rows, hide_index=True, height=38 + 35 * len(rows),
+        column_config={
+            "Trainable": st.column_config.NumberColumn(format="percent"),
+            **{name: st.column_config.NumberColumn(format="localized") for name in ("Conversations", "Kept", "Training rows", "Tokens", "Cut")},
+        },
+    )  # fmt: skip
+
+
+def _lengths(dataset: Dataset) -> None:
+    found = length_histogram(dataset.folder)
+    st.markdown("**How long the rows are**")
+    limit = dataset.manifest.seq_length if dataset.manifest.seq_length <= 1.5 * found.longest else None
+    charts.show(
+        charts.histogram(found.edges, found.counts, x="tokens in a row", y="rows", limit=limit, limit_text="limit"),
+        key="dataset-lengths", height=260, alt="Lengths of training rows",
+    )  # fmt: skip
+    st.caption(f"Median {count(found.median)} tokens, longest {count(found.longest)}; rows are cut at {count(dataset.manifest.seq_length)}.")
+
+
+def _coverage(dataset: Dataset) -> None:
+    frequencies = read_frequencies(dataset.folder / "token_freq.pt")
+    sizes = [entries for entries in _SIZES if entries < len(frequencies)] + [len(frequencies)]
+    covered = coverage(frequencies, sizes)
+    st.markdown("**What a smaller draft vocabulary would cover**")
+    figure = charts.curve(sizes, {"covered": covered}, x_title="tokens in the draft vocabulary", y_title="of supervised tokens")
+    figure.update_yaxes(tickformat=".0%")
+    charts.show(figure, key="dataset-coverage", height=260, alt="Share of supervised tokens that a draft vocabulary of each size covers")
+    st.caption(f"{count(len(frequencies))} different tokens are supervised at least once.")
+
+
+def _proof(dataset: Dataset) -> None:
+    st.markdown("**Verification**")
+    report = _verified(str(dataset.folder), dataset.made_at)
+    if report.ok:
+        manifest = dataset.manifest
+        checks(
+            [
+                (True, f"every byte of {len(manifest.files)} files has the SHA-256 that the manifest names"),
+                (True, f"{count(report.rows)} rows and {count(manifest.tokens)} tokens, as the manifest says, and no row without supervision"),
+                (True, "token ids lie in the target's vocabulary, and the frequencies are those of the supervised tokens"),
+            ]
+        )
+    else:
+        checks([(False, problem) for problem in report.problems])
+    st.caption("The same check: `mixdown verify` on this folder.")
+
+
+@st.cache_data(max_entries=20, show_spinner="Verifying")
+def _verified(folder: str, made_at: float) -> VerifyReport:  # noqa: ARG001  the time is part of the cache's key
+    return verify(Path(folder))

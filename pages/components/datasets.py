@@ -1,0 +1,44 @@
+"""The datasets of the workspace as the screens need them: which there are, and which one a recipe has made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import MixdownError
+from core.mix import Recipe
+from core.tokens import Manifest
+from pages.components import current
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A folder with its manifest; `made_at` is when it was finished, seconds since the epoch."""
+
+    folder: Path
+    manifest: Manifest
+    made_at: float
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+
+def datasets() -> list[Dataset]:
+    """All whole datasets, newest first; folders that are none are left out."""
+    folder = current.workspace().datasets
+    if not folder.is_dir():
+        return []
+    found = []
+    for path in folder.iterdir():
+        if path.name.startswith(".") or not (path / "manifest.json").is_file():
+            continue
+        try:
+            found.append(Dataset(path, Manifest.load(path), (path / "manifest.json").stat().st_mtime))
+        except MixdownError:
+            continue
+    return sorted(found, key=lambda dataset: (-dataset.made_at, dataset.name))
+
+
+def dataset_name(recipe: Recipe) -> str:
+    """What the dataset of a recipe is called: the same recipe, the same name."""
+    return f"{recipe.name}-{recipe.digest[:6]}"

@@ -1,0 +1,72 @@
+"""One line per source on the Mix page: its weight by slider and by number, and what the plan makes of it."""
+
+import html
+import math
+
+import streamlit as st
+
+from core.mix import Plan
+from pages.components import current
+from pages.components.charts import domain_colour
+from pages.components.mix_draft import Draft
+from pages.components.numbers import count, percent
+
+_WIDTHS = [1.5, 1.7, 1.0, 0.8, 1.25, 0.7]
+
+
+def weight_rows(draft: Draft, plan: Plan | None) -> None:
+    """Draw the lines; sources of the library that the recipe does not name can be taken in."""
+    heads = ("Source", "Weight", "", "Rows", "Share asked → got", "Epochs")
+    with st.container(key="mix-head"):
+        for column, head in zip(st.columns(_WIDTHS), heads, strict=True):
+            column.html(f'<div class="md-quiet{" md-num" if head in ("Rows", "Epochs", heads[4]) else ""}">{head}</div>')
+    highest = max([entry.weight for entry in draft.recipe.sources] + [1.0])
+    top = _round_up(max(st.session_state.setdefault(draft.key("top"), highest * 1.6), 10.0))
+    for entry in draft.recipe.sources:
+        _line(draft, entry.name, entry.weight, top, plan)
+    _take_in(draft)
+
+
+def _line(draft: Draft, name: str, weight: float, top: float, plan: Plan | None) -> None:
+    part = next((part for part in plan.sources if part.name == name), None) if plan else None
+    domain = part.domain if part else "other"
+    step = top / 100
+    slider, number = draft.key(f"slider-{name}"), draft.key(f"number-{name}")
+    st.session_state.setdefault(slider, min(float(weight), top))
+    st.session_state.setdefault(number, float(weight))
+
+    def from_slider() -> None:
+        st.session_state[number] = st.session_state[slider]
+        draft.set_weight(name, st.session_state[slider])
+
+    def from_number() -> None:
+        st.session_state[slider] = min(st.session_state[number], top)
+        draft.set_weight(name, st.session_state[number])
+
+    cells = st.columns(_WIDTHS, vertical_alignment="center")
+    cells[0].html(f'<div style="overflow-wrap:anywhere"><i class="md-dot" style="background:{domain_colour(domain)}"></i>{html.escape(name)}</div>')
+    cells[1].slider(f"Weight of {name}", 0.0, top, step=step, key=slider, on_change=from_slider, label_visibility="collapsed", format="%g")
+    cells[2].number_input(f"Weight of {name}, exactly", min_value=0.0, step=step, key=number, on_change=from_number, label_visibility="collapsed", format="%g")
+    if part is None:
+        return
+    cells[3].html(f'<div class="md-num">{count(part.rows)}</div>')
+    short = f'<br><span class="md-trouble">{count(part.shortfall)} rows short</span>' if part.shortfall else ""
+    cells[4].html(f'<div class="md-num">{percent(part.share_requested)} → {percent(part.share_realised)}{short}</div>')
+    cells[5].html(f'<div class="md-num">{part.epochs:.2f}</div>')
+
+
+def _take_in(draft: Draft) -> None:
+    named = {entry.name for entry in draft.recipe.sources}
+    others = [source for source in current.library().sources() if source.name not in named and source.rows > 0]
+    if not others:
+        return
+    chosen = st.selectbox("Take in another source", [None, *(source.name for source in others)], format_func=lambda name: name or "choose", key=draft.key("in"))
+    if chosen:
+        draft.set_weight(chosen, float(next(source.rows for source in others if source.name == chosen)))
+        st.rerun()
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2 or 5 times a power of ten, so that a slider's hundredth part is a plain number."""
+    power = 10 ** math.floor(math.log10(value))
+    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= value))
