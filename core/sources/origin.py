@@ -1,0 +1,93 @@
+"""Where an import came from: the files, their sizes and hashes, so that a changed origin is recognised."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from core.sources.readers import DataFile, UnreadableSource, data_files
+from core.watch import Watcher, stop_if_cancelled
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class OriginFile:
+    """One file of an origin: its path below the origin, bytes, SHA-256."""
+
+    path: str
+    bytes: int
+    sha256: str
+    rows: int | None
+    """Rows where they can be counted without reading them; in JSON Lines and CSV the line ends, so about."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A file or folder that was imported; `revision` names its content (hub revision, else a digest of the files' hashes)."""
+
+    path: Path
+    files: tuple[OriginFile, ...]
+    revision: str
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files, in bytes."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def rows(self) -> int | None:
+        """About how many rows it has, where that can be told in advance."""
+        counts = [file.rows for file in self.files]
+        return sum(count for count in counts if count is not None) if None not in counts else None
+
+    def to_json(self) -> dict[str, Any]:
+        """`{"path", "files": [{"path", "bytes", "sha256", "rows"}], "revision"}`."""
+        return {"path": str(self.path), "files": [asdict(file) for file in self.files], "revision": self.revision}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Origin":
+        """The inverse of `to_json`."""
+        return cls(Path(value["path"]), tuple(OriginFile(**file) for file in value["files"]), value["revision"])
+
+
+def describe_origin(path: Path, watcher: Watcher) -> Origin:
+    """The origin at `path` with every data file hashed. Raises `UnreadableSource` where it cannot be read."""
+    files = data_files(path)
+    described = [_described(path, file, watcher) for file in files]
+    return Origin(path.resolve(), tuple(described), _digest(described))
+
+
+def still_the_same(origin: Origin) -> bool:
+    """Whether the files still have the sizes they had when they were described."""
+    try:
+        sizes = [file.path.stat().st_size for file in data_files(origin.path)]
+    except (UnreadableSource, OSError):
+        return False
+    return sizes == [file.bytes for file in origin.files]
+
+
+def _described(root: Path, file: DataFile, watcher: Watcher) -> OriginFile:
+    name = file.path.name if file.path == root else file.path.relative_to(root).as_posix()
+    digest = hashlib.sha256()
+    size = line_ends = 0
+    try:
+        with file.path.open("rb") as data:
+            while chunk := data.read(_CHUNK):
+                stop_if_cancelled(watcher)
+                digest.update(chunk)
+                size += len(chunk)
+                line_ends += chunk.count(b"\n")
+    except OSError as error:
+        raise UnreadableSource(f"'{file.path}' cannot be read: {error.strerror or error}.") from error
+    in_lines = file.format in ("jsonl", "csv") and file.compression == "none"
+    rows = line_ends if in_lines else pq.read_metadata(file.path).num_rows if file.format == "parquet" else None
+    return OriginFile(name, size, digest.hexdigest(), rows)
+
+
+def _digest(files: Sequence[OriginFile]) -> str:
+    text = "\n".join(f"{file.sha256} {file.path}" for file in files)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]

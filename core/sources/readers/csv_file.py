@@ -1,0 +1,55 @@
+"""CSV and TSV with a header line, row by row. It knows fields, not what they mean."""
+
+import csv
+from collections.abc import Iterator
+
+from core.dialects import RawRow
+from core.sources.readers.formats import DataFile
+from core.sources.readers.json_lines import BOM
+from core.sources.readers.json_values import undecoded
+from core.sources.readers.problems import BrokenStream, UnreadableSource, problem_row, shown
+from core.sources.readers.streams import lines
+
+_LARGEST_FIELD = 64 * 1024 * 1024
+
+
+def read_csv_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]:
+    """One object of strings per record; a record with another number of fields than the header costs itself."""
+    csv.field_size_limit(_LARGEST_FIELD)  # the default of 128 KiB is less than a long answer
+    delimiter = "\t" if ".tsv" in file.path.name.lower() else ","
+    records = csv.reader(_text_lines(file), delimiter=delimiter)
+    position = first
+    try:
+        header = next(records, None)
+        if not header or len(set(header)) != len(header):
+            raise UnreadableSource(f"{shown(file.path)} has no usable header line: the first line must name every column once.")
+        while True:
+            try:
+                fields = next(records, None)
+            except csv.Error as error:
+                yield problem_row(position, "unreadable", f"{name} line {records.line_num}: {error}")
+                position += 1
+                continue
+            if fields is None:
+                return
+            if not fields:
+                continue  # a blank line
+            yield _row(fields, header, position, f"{name} line {records.line_num}")
+            position += 1
+    except BrokenStream as error:
+        yield problem_row(position, "unreadable", f"{name} line {records.line_num}: {error}")
+
+
+def _text_lines(file: DataFile) -> Iterator[str]:
+    for line in lines(file.chunks()):
+        text = line.data.decode("utf-8", "surrogateescape")
+        yield (text.removeprefix(BOM) if line.number == 1 else text) + "\n"
+
+
+def _row(fields: list[str], header: list[str], position: int, place: str) -> RawRow:
+    text = ",".join(fields)
+    if (wrong := undecoded(text)) is not None:
+        return problem_row(position, "bad_encoding", f"{place}: byte 0x{ord(text[wrong]) - 0xDC00:02x} is not UTF-8", text)
+    if len(fields) != len(header):
+        return problem_row(position, "unreadable", f"{place}: {len(fields)} fields where the header names {len(header)}", text)
+    return RawRow(position=position, value=dict(zip(header, fields, strict=True)))

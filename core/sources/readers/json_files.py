@@ -1,0 +1,53 @@
+"""A `.json` or `.jsonl` file: which of the layouts people write under these names does it have, and its rows.
+
+Lines of values, one array of values, and values over several lines all occur under both names.
+"""
+
+from collections.abc import Iterator
+
+from core.dialects import RawRow
+from core.sources.readers.formats import HEAD, DataFile
+from core.sources.readers.json_lines import BOM, read_json_lines
+from core.sources.readers.json_stream import read_json_values
+from core.sources.readers.json_values import NotJSON, loads
+from core.sources.readers.problems import UnreadableSource, shown
+
+
+def read_json_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]:
+    """The rows of a JSON file of any layout. Raises `UnreadableSource` when it holds no JSON at all."""
+    read = read_json_lines if _in_lines(file) else read_json_values
+    return read(file.chunks(), name, first)
+
+
+def _in_lines(file: DataFile) -> bool:
+    head = file.head()
+    text = head.decode("utf-8", "replace").removeprefix(BOM)
+    found = [line for line in text.split("\n") if line.strip()]
+    if len(head) == HEAD and len(found) > 1:
+        found.pop()  # cut by the end of the head
+    if not found:
+        raise UnreadableSource(f"{shown(file.path)} holds only blank lines: there is no row in it.")
+    opening = found[0].lstrip()[0]
+    if _is_json(found[0]):
+        # A lone first line that is a whole array is an array of rows; everything else that fits on a line is a line.
+        return opening != "[" or len(found) > 1
+    if opening == "[":
+        return False
+    if any(_is_container(line) for line in found[1:]):
+        return True
+    if opening == "{":
+        # Nothing on a line of its own is a value: an object spread over lines, or lines that are all broken.
+        return file.format == "jsonl" and found[0].strip() != "{"
+    raise UnreadableSource(f"{shown(file.path)} holds no JSON: it begins with {found[0].strip()[:40]!r}.")
+
+
+def _is_json(line: str) -> bool:
+    try:
+        loads(line)
+    except NotJSON:
+        return False
+    return True
+
+
+def _is_container(line: str) -> bool:
+    return line.lstrip()[0] in "{[" and not line.rstrip().endswith(",") and _is_json(line)

@@ -1,0 +1,168 @@
+"""One imported source: what it is, its account, and its rows, memory-mapped and queried, never loaded.
+
+It knows what an import left on disk. It does not know how the rows were read or converted.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from core.conversation import Conversation
+from core.sources import shelf
+from core.sources.ledger import Ledger
+from core.sources.origin import Origin
+from core.sources.parts import DamagedLibrary, Group, Parts
+from core.sources.query import Bin, Filters, Page, histogram, matching_rows, quarantined_numbers
+from core.sources.statistics import Statistics
+from core.sources.stored import CONVERSATIONS, INDEX, QUARANTINE, QUARANTINE_RAW, RAW, SEARCH, StoredRow, conversation_of
+from core.sources.text import loads
+from core.workspace import Workspace
+
+_EXCERPT = 200
+
+
+class Source:
+    """An imported source, as it was when this object was made; a later import of the name does not change it."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        record = shelf.record(folder)
+        try:
+            self.name = name
+            self.title: str = record["title"]
+            self.domain: str = record["domain"]
+            self.licence: str | None = record["licence"]
+            self.dialect: str | None = record["dialect"]
+            self.origin = Origin.from_json(record["origin"])
+            self.ledger = Ledger.from_json(record["ledger"])
+            self.statistics = Statistics.from_json(record["statistics"])
+            self.warnings: tuple[str, ...] = tuple(record["warnings"])
+            self.info: dict[str, Any] = record["info"]
+        except (KeyError, TypeError) as error:
+            raise DamagedLibrary(f"'{folder / shelf.RECORD}' lacks {error}: import the source again.") from error
+        self._folder = folder
+
+    @classmethod
+    def open(cls, workspace: Workspace, name: str) -> Self:
+        """The source called `name`. Raises `SourceMissing`."""
+        return cls(name, shelf.version_folder(workspace, name))
+
+    @property
+    def rows(self) -> int:
+        """How many rows were kept (prompt-only ones not among them)."""
+        return self.ledger.kept
+
+    @property
+    def problem(self) -> str | None:
+        """Why this source should not be used as it is: under half of its rows could be; None where all is well."""
+        ledger = self.ledger
+        usable = ledger.kept + ledger.prompt_only
+        if ledger.read and usable * 2 >= ledger.read:
+            return None
+        reasons = ledger.reasons if ledger.reasons else ledger.not_chosen_reasons
+        main = ", ".join(f"{reason} ({count:,})" for reason, count in Ledger.most_frequent(reasons))
+        of = f"{usable:,} of {ledger.read or ledger.raw_rows:,} rows could be used"
+        return f"Only {of}; main reasons: {main}. Look at its quarantine, then import it again with another dialect or policy."
+
+    # Rows
+
+    def index(self) -> pa.Table:
+        """The slim columns of every kept and prompt-only row (`core.sources.stored.INDEX`), in order of `row`, memory-mapped."""
+        return self._index.table()
+
+    def conversation(self, row: int) -> Conversation:
+        """The conversation of a row of the index. Raises `IndexError` where there is none."""
+        return conversation_of(self._conversations.row(row), self.name, self._index.row(row)["row_id"])
+
+    def conversations(self, rows: Sequence[int]) -> Iterator[Conversation]:
+        """The conversations of several rows, in the order asked for; one at a time in memory."""
+        return (self.conversation(row) for row in rows)
+
+    def stored(self, row: int) -> StoredRow:
+        """One row with all that is known of it. Raises `IndexError` where there is none."""
+        known = self._index.row(row)
+        return StoredRow(
+            conversation=conversation_of(self._conversations.row(row), self.name, known["row_id"]),
+            raw=loads(self._raw.row(row)["raw"]),
+            dialect=known["dialect"],
+            repairs=tuple(known["repairs"]),
+            status=known["status"],
+            position=known["position"],
+        )
+
+    def page(
+        self,
+        *,
+        search: str = "",
+        where: Filters | None = None,
+        sort: str = "row",
+        descending: bool = False,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> Page:
+        """Rows whose text contains `search` (in any case) and that pass all filters of `where`, sorted, one page of them.
+
+        Each row has the index columns and `excerpt`, the beginning of its first user turn. Raises `BadQuery`.
+        """
+        numbers, total = matching_rows(
+            self._table(search), search, where or {}, sort=sort, descending=descending, offset=offset, limit=limit
+        )
+        return Page([{**self._index.row(row), "excerpt": self._excerpt(row)} for row in numbers], total)
+
+    def histogram(self, column: str, *, bins: int = 40, search: str = "", where: Filters | None = None) -> list[Bin]:
+        """Equal bins over a number column ("turns", "chars", "tool_calls", …) of the matching rows. Raises `BadQuery`."""
+        return histogram(self._table(search), column, bins, search, where or {})
+
+    # Quarantine
+
+    def quarantine_reasons(self) -> dict[str, int]:
+        """Reason -> quarantined rows, most frequent first."""
+        return dict(Ledger.most_frequent(self.ledger.reasons, None))
+
+    def quarantine_page(self, reason: str | None = None, offset: int = 0, limit: int = 50) -> Page:
+        """Quarantined rows in order: `position`, `reason`, `field`, `detail`, `excerpt`, `raw` (cut where it is huge)."""
+        numbers, total = quarantined_numbers(self._quarantine.table(), reason, offset, limit)
+        return Page([{**self._quarantine.row(number), "raw": loads(self._quarantine_raw.row(number)["raw"])} for number in numbers], total)
+
+    # The mapped files
+
+    @cached_property
+    def _index(self) -> Parts:
+        return self._parts(INDEX, self.ledger.kept + self.ledger.prompt_only)
+
+    @cached_property
+    def _conversations(self) -> Parts:
+        return self._parts(CONVERSATIONS, len(self._index))
+
+    @cached_property
+    def _search(self) -> Parts:
+        return self._parts(SEARCH, len(self._index))
+
+    @cached_property
+    def _raw(self) -> Parts:
+        return self._parts(RAW, len(self._index), self._index.sizes)
+
+    @cached_property
+    def _quarantine(self) -> Parts:
+        return self._parts(QUARANTINE, self.ledger.quarantined)
+
+    @cached_property
+    def _quarantine_raw(self) -> Parts:
+        return self._parts(QUARANTINE_RAW, len(self._quarantine), self._quarantine.sizes)
+
+    def _parts(self, group: Group, rows: int, sizes: Sequence[int] | None = None) -> Parts:
+        parts = Parts(self._folder, group, sizes)
+        if len(parts) != rows:
+            raise DamagedLibrary(f"The rows of {self.name!r} are gone or not whole: it was imported again or removed; open it again.")
+        return parts
+
+    def _table(self, search: str) -> pa.Table:
+        table = self._index.table()
+        return table.append_column("text", self._search.table().column("text")) if search else table
+
+    def _excerpt(self, row: int) -> str:
+        conversation = self.conversation(row)
+        first = next((message for message in conversation.messages if message.role == "user"), conversation.messages[0])
+        return first.content[:_EXCERPT].encode("utf-8", "replace").decode("utf-8")
