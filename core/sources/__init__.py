@@ -1,11 +1,11 @@
 """Where rows come from and where they are kept: catalogue, readers, import, and the library of imported sources."""
 
 from core.sources.catalogue import DOMAINS, Catalogue, CatalogueEntry
-from core.sources.importing import import_source
+from core.sources.importing import import_name, import_source
 from core.sources.ledger import Ledger
 from core.sources.library import Library
 from core.sources.query import BadQuery, Bin, Page
-from core.sources.readers import UnreadableSource, read_rows, read_stream
+from core.sources.readers import UnreadableSource, read_lines, read_rows
 from core.sources.shelf import CannotWrite, SourceMissing
 from core.sources.source import Source
 from core.sources.stored import StoredRow
@@ -24,7 +24,8 @@ __all__ = [
     "SourceMissing",
     "StoredRow",
     "UnreadableSource",
+    "import_name",
     "import_source",
+    "read_lines",
     "read_rows",
-    "read_stream",
 ]

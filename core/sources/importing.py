@@ -4,6 +4,7 @@ It knows the order of the steps. Formats are the readers' business, dialects the
 `shelf`'s.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,9 +32,19 @@ _LOOKED_AT = 500
 
 _REPORT_EVERY = 1_000
 
+_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".gz", ".zst"})
+
 
 class OriginChanged(MixdownError):
     """A file of the origin was written to while it was read."""
+
+
+def import_name(origin: Path) -> str:
+    """The name a file or folder gets as a source when nobody gives one: its own, without the endings of its kind."""
+    name = origin.resolve().name
+    while (suffix := Path(name).suffix.lower()) in _ENDINGS:
+        name = name[: -len(suffix)]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:100] or "source"
 
 
 def import_source(

@@ -64,9 +64,9 @@ class Ledger:
             if count != total:
                 raise LedgerBroken(f"The ledger does not add up: {name} is {count:,}, {parts} is {total:,}; please report this.")
 
-    @staticmethod
-    def most_frequent(counts: Mapping[str, int], limit: int | None = 3) -> list[tuple[str, int]]:
-        """The largest of some counts with their codes, largest first, equal ones in alphabetical order."""
+    def main_reasons(self, limit: int | None = 3) -> list[tuple[str, int]]:
+        """The most frequent reasons for which rows were quarantined (not chosen, where none was), with their counts."""
+        counts = self.reasons or self.not_chosen_reasons
         return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]
 
     def to_json(self) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class Origin:
     files: tuple[OriginFile, ...]
     revision: str
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     @property
     def bytes(self) -> int:
         """Size of all files, in bytes."""

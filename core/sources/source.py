@@ -61,8 +61,7 @@ class Source:
         usable = ledger.kept + ledger.prompt_only
         if ledger.read and usable * 2 >= ledger.read:
             return None
-        reasons = ledger.reasons if ledger.reasons else ledger.not_chosen_reasons
-        main = ", ".join(f"{reason} ({count:,})" for reason, count in Ledger.most_frequent(reasons))
+        main = ", ".join(f"{reason} ({count:,})" for reason, count in ledger.main_reasons())
         of = f"{usable:,} of {ledger.read or ledger.raw_rows:,} rows could be used"
         return f"Only {of}; main reasons: {main}. Look at its quarantine, then import it again with another dialect or policy."
 
@@ -119,7 +118,7 @@ class Source:
 
     def quarantine_reasons(self) -> dict[str, int]:
         """Reason -> quarantined rows, most frequent first."""
-        return dict(Ledger.most_frequent(self.ledger.reasons, None))
+        return dict(self.ledger.main_reasons(None)) if self.ledger.reasons else {}
 
     def quarantine_page(self, reason: str | None = None, offset: int = 0, limit: int = 50) -> Page:
         """Quarantined rows in order: `position`, `reason`, `field`, `detail`, `excerpt`, `raw` (cut where it is huge)."""

@@ -18,7 +18,7 @@ from core.sources.readers.json_lines import read_json_lines
 from core.sources.readers.problems import UnreadableSource, shown
 from core.sources.readers.streams import stream_chunks
 
-__all__ = ["NOT_DATA", "DataFile", "UnreadableSource", "data_files", "read_rows", "read_stream"]
+__all__ = ["NOT_DATA", "DataFile", "UnreadableSource", "data_files", "read_lines", "read_rows"]
 
 _READERS = {
     "json": read_json_file,
@@ -44,7 +44,7 @@ def read_rows(path: Path) -> Iterator[RawRow]:
     return chain((first,), rows)
 
 
-def read_stream(stream: IO[bytes], name: str) -> Iterator[RawRow]:
+def read_lines(stream: IO[bytes], name: str) -> Iterator[RawRow]:
     """The rows of JSON Lines from an open binary stream (standard input); `name` stands in their details."""
     return read_json_lines(stream_chunks(stream), name)
 
