@@ -1,0 +1,124 @@
+"""The definition of what is trained on: the render boundary of an assistant turn, on token ids.
+
+For the assistant turn at message j the target is fed `render(messages[:j], add_generation_prompt=True)`, and what it should
+answer is what `render(messages[:j+1])` holds past that. This is the slow, obvious path: two renders and two encodings
+per turn. It does not know layouts, truncation or rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.chat.attribution import MessagesAndTools
+from core.chat.choices import Thinking
+from core.chat.target import Target
+from core.chat.template import TemplateRefused
+from core.errors import MixdownError
+
+
+class BoundaryUnstable(MixdownError):
+    """The template prints the history otherwise once the answer is there, so no boundary can be drawn."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One assistant turn as the server would see it.
+
+    `ids`: the tokens of `render(messages[:message + 1])`. `boundary`: how many of them are context. `prompt_ids`: what the server
+    is fed; `ids[:boundary]` unless the tokenizer merges the prompt's last characters with the answer's first ones, or the
+    template prints the answer otherwise than its own generation prompt begins it. `enable_thinking`: what was passed, None
+    for nothing.
+    """
+
+    message: int
+    enable_thinking: bool | None
+    text: str
+    ids: list[int]
+    prompt_ids: list[int]
+    boundary: int
+
+
+class Renders:
+    """Renders and encodings of the beginnings of one conversation, each made once."""
+
+    def __init__(self, chat: MessagesAndTools, target: Target) -> None:
+        self.messages, self.tools = chat
+        self.target = target
+        self._texts: dict[tuple[int, bool, bool | None], str] = {}
+        self._ids: dict[str, list[int]] = {}
+
+    def text(self, count: int, prompt: bool, enable_thinking: bool | None) -> str:
+        """The render of the first `count` messages. Raises `TemplateRefused`."""
+        key = (count, prompt, enable_thinking)
+        if key not in self._texts:
+            chat = (self.messages[:count], self.tools)
+            self._texts[key] = self.target.template.render(chat, add_generation_prompt=prompt, **thinking_args(enable_thinking))
+        return self._texts[key]
+
+    def ids(self, count: int, prompt: bool, enable_thinking: bool | None) -> list[int]:
+        """Its token ids. Raises `TemplateRefused`, `UnencodableText`."""
+        text = self.text(count, prompt, enable_thinking)
+        if text not in self._ids:
+            self._ids[text] = self.target.encoder.encode(text)
+        return self._ids[text]
+
+
+def thinking_args(enable_thinking: bool | None) -> dict[str, Any]:
+    """Template arguments for a thinking setting; nothing is passed for None."""
+    return {} if enable_thinking is None else {"enable_thinking": enable_thinking}
+
+
+def measure_turn(renders: Renders, message: int, thinking: Thinking) -> Turn:
+    """Where assistant turn `message` begins to be the target's own. Raises `TemplateRefused`, `BoundaryUnstable`, `UnencodableText`.
+
+    Where the generation prompt's tokens are not a prefix of the turn's (a scaffold that the recorded answer contradicts, or a
+    merge across the boundary), the boundary is where they part, provided the history before them is the same: the rule
+    of speculators 0.9 (`data_generation/preprocessing.py`).
+    """
+    setting = choose_thinking(renders, message, thinking)
+    text, ids = renders.text(message + 1, False, setting), renders.ids(message + 1, False, setting)
+    prompt_ids = renders.ids(message, True, setting)
+    boundary = common_ids(prompt_ids, ids)
+    if boundary < len(prompt_ids):
+        history = renders.ids(message, False, setting)
+        if boundary < len(history) or ids[: len(history)] != history:
+            raise BoundaryUnstable(
+                f"The template prints the history before message {message} otherwise once that message is there; "
+                "train on other turns, or use --layout conversation."
+            )
+    return Turn(message, setting, text, ids, prompt_ids, boundary)
+
+
+def choose_thinking(renders: Renders, message: int, thinking: Thinking) -> bool | None:
+    """The `enable_thinking` that turn `message` is rendered with, None for "pass nothing".
+
+    "auto" takes the generation prompt that the turn continues: the thinking one for a turn with reasoning, the other one
+    without. Where that one does not fit or is refused (a template that cannot turn thinking off), the other is taken if it fits.
+    """
+    template = renders.target.template
+    if not template.takes_thinking or "enable_thinking" in template.args or thinking == "default":
+        return None
+    if thinking != "auto":
+        return thinking == "on"
+    reasons = message < len(renders.messages) and bool(str(renders.messages[message].get("reasoning_content") or "").strip())
+    accepted: list[bool] = []
+    refusal: TemplateRefused | None = None
+    for setting in (reasons, not reasons):
+        try:
+            prompt = renders.text(message, True, setting)
+            if message < len(renders.messages) and renders.text(message + 1, False, setting).startswith(prompt):
+                return setting
+        except TemplateRefused as error:
+            refusal = refusal or error
+            continue
+        accepted.append(setting)
+    if not accepted:
+        raise refusal or TemplateRefused("The template refuses every thinking setting.", "thinking")
+    return accepted[0]
+
+
+def common_ids(first: list[int], second: list[int]) -> int:
+    """How many leading ids two lists share."""
+    limit = min(len(first), len(second))
+    if first[:limit] == second[:limit]:
+        return limit
+    return next(place for place in range(limit) if first[place] != second[place])

@@ -1,0 +1,120 @@
+"""Why each token of a row is trained on or not, in words for people.
+
+It reads the same drafts that training rows are made from, so what it says is what the dataset holds.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.chat.choices import Supervision
+from core.chat.drafts import Draft, Part, draft_rows
+from core.chat.supervision import mask_of
+from core.chat.target import Target
+from core.conversation import Conversation, JSONObject
+
+_TRAINED = {
+    "sampled": "sampled by the target",
+    "boundary": "past the generation prompt",
+    "content": "between its header and its end",
+}
+
+
+@dataclass(frozen=True)
+class ExplainedToken:
+    """One token of a row. `message`: index of the message it came from, None for the template's own text. `role`: that
+    message's role, or "template". `text` shows incomplete UTF-8 as U+FFFD; `bytes` are exact.
+    """
+
+    id: int
+    text: str
+    bytes: bytes
+    trainable: bool
+    message: int | None
+    role: str
+    why: str
+
+    def to_json(self) -> JSONObject:
+        """`{"id", "text", "bytes" (hex), "trainable", "message", "role", "why"}`."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "bytes": self.bytes.hex(),
+            "trainable": self.trainable,
+            "message": self.message,
+            "role": self.role,
+            "why": self.why,
+        }
+
+
+def explain(conversation: Conversation, target: Target, supervision: Supervision) -> list[list[ExplainedToken]]:
+    """The tokens of every row that `supervise` keeps, in the same order and cut at the same limit."""
+    drafts, _ = draft_rows(conversation, target, supervision)
+    return [_explained(draft, conversation, target, supervision) for draft in drafts if mask_of(draft)[: supervision.seq_length].any()]
+
+
+def _explained(draft: Draft, conversation: Conversation, target: Target, supervision: Supervision) -> list[ExplainedToken]:
+    words = _Words(conversation, draft, supervision)
+    spans, mask = draft.text.spans, mask_of(draft)
+    starts = [span.start for span in spans]
+    tokens: list[ExplainedToken] = []
+    for place, (token_id, offset) in enumerate(zip(draft.text.ids, draft.text.offsets, strict=True)):
+        if place == supervision.seq_length:
+            break
+        found = bisect_right(starts, offset[0]) - 1
+        message = spans[found].message if found >= 0 else None
+        tokens.append(
+            ExplainedToken(
+                id=token_id,
+                text=target.encoder.token(token_id),
+                bytes=target.encoder.token_bytes(token_id),
+                trainable=bool(mask[place]),
+                message=message,
+                role="template" if message is None else conversation.messages[message].role,
+                why=words.why(place, message),
+            )
+        )
+    return tokens
+
+
+class _Words:
+    """The sentence for each token of one row."""
+
+    def __init__(self, conversation: Conversation, draft: Draft, supervision: Supervision) -> None:
+        self._supervise = supervision.supervise
+        self._parts: dict[int, Part] = {part.message: part for part in draft.parts}
+        self._names = message_names(conversation)
+        self._roles: Sequence[str] = [message.role for message in conversation.messages]
+        self._first_user = self._roles.index("user") if "user" in self._roles else len(self._roles)
+
+    def why(self, place: int, message: int | None) -> str:
+        """Why the token at `place`, of `message`, is trained on or not."""
+        part = next((part for part in self._parts.values() if part.first <= place < part.last), None)
+        if part is not None:
+            return f"{self._names[part.message]}, {_TRAINED[self._supervise]}"
+        if message is None:
+            return "written by the template"
+        name = self._names[message]
+        if self._roles[message] != "assistant":
+            return name
+        if message not in self._parts:
+            early = message < self._first_user
+            return f"{name}, before the first user message: never trained on" if early else f"{name}, history in this row"
+        return self._beside(place, self._parts[message], name)
+
+    def _beside(self, place: int, part: Part, name: str) -> str:
+        if place >= part.last:
+            return f"past the end of {name}" if self._supervise != "content" else f"end of {name}, not its content"
+        return f"generation prompt of {name}" if self._supervise != "content" else f"header of {name}"
+
+
+def message_names(conversation: Conversation) -> list[str]:
+    """What to call each message: "system message", "user message 2", "assistant turn 1", "tool result 3"."""
+    kinds = {"system": "system message", "user": "user message", "assistant": "assistant turn", "tool": "tool result"}
+    seen: dict[str, int] = {}
+    names = []
+    for message in conversation.messages:
+        seen[message.role] = seen.get(message.role, 0) + 1
+        alone = message.role == "system" and seen["system"] == 1
+        names.append(kinds[message.role] if alone else f"{kinds[message.role]} {seen[message.role]}")
+    return names
