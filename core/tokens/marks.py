@@ -1,0 +1,68 @@
+"""Units of work and the marks that say which are done. A mark is the unit's own record, written when its shard is on disk."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from core.mix import Selection
+from core.tokens.heldout import HeldOutRecord, hold_out
+from core.tokens.shards import shard_name
+from core.tokens.units import Pulse, Unit, UnitRecord, Workbench, run_unit
+
+_FOLDER = ".units"
+_FEWEST, _MOST, _PARTS = 128, 4096, 64
+
+
+def units_of(selection: Selection) -> list[Unit]:
+    """The selection cut into units, training ones first: a 64th each, but 128 to 4,096 conversations, whatever the number of workers."""
+    train = _cuts(len(selection))
+    units = [
+        Unit("train", number, shard_name(number, len(train)), selection.source[part], selection.row[part])
+        for number, part in enumerate(train)
+    ]
+    names = {name: index for index, name in enumerate(selection.names)}
+    source = np.array([names[entry.source] for entry in selection.heldout], np.int32)
+    row = np.array([entry.row for entry in selection.heldout], np.int64)
+    return units + [Unit("heldout", number, "", source[part], row[part]) for number, part in enumerate(_cuts(len(row)))]
+
+
+def do_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> None:
+    """Do the work of a unit and leave its mark."""
+    work: Callable[[Unit, Workbench, Pulse], UnitRecord | HeldOutRecord] = run_unit if unit.kind == "train" else hold_out
+    work(unit, bench, pulse).save(_mark(bench.folder, unit))
+
+
+def make_marks(folder: Path) -> None:
+    """Make room for marks in a folder."""
+    (folder / _FOLDER).mkdir(exist_ok=True)
+
+
+def remove_marks(folder: Path) -> None:
+    """Remove every mark, before the folder is published."""
+    shutil.rmtree(folder / _FOLDER)
+
+
+def is_done(folder: Path, unit: Unit) -> bool:
+    """Whether the unit has its mark."""
+    return _mark(folder, unit).is_file()
+
+
+def train_record(folder: Path, unit: Unit) -> UnitRecord:
+    """What a finished training unit came to."""
+    return UnitRecord.load(_mark(folder, unit))
+
+
+def heldout_record(folder: Path, unit: Unit) -> HeldOutRecord:
+    """What a finished unit of held-out conversations came to."""
+    return HeldOutRecord.load(_mark(folder, unit))
+
+
+def _mark(folder: Path, unit: Unit) -> Path:
+    return folder / _FOLDER / f"{unit.kind}-{unit.number:05d}.json"
+
+
+def _cuts(count: int) -> list[slice]:
+    size = min(max(-(-count // _PARTS), _FEWEST), _MOST)
+    return [slice(start, start + size) for start in range(0, count, size)]

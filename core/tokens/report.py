@@ -1,0 +1,49 @@
+"""What a tokenization came to, for people and programs. It knows figures only."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.tokens.manifest import Manifest, added
+from core.tokens.verify import VerifyReport
+
+
+@dataclass(frozen=True)
+class TokenizeReport:
+    """The finished dataset: where it is, what is in it, what proved it, and how long it took (seconds of wall time)."""
+
+    path: Path
+    manifest: Manifest
+    verification: VerifyReport
+    seconds: float
+    workers: int
+    resumed_units: int
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Conversations or turns left out of training, by reason."""
+        total: dict[str, int] = {}
+        for source in self.manifest.sources.values():
+            total = added(total, source["dropped"])
+        return total
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `mixdown tokenize --json` prints."""
+        manifest = self.manifest
+        return {
+            "path": str(self.path),
+            "conversations": manifest.conversations,
+            "rows": manifest.rows,
+            "tokens": manifest.tokens,
+            "trainable_tokens": manifest.trainable_tokens,
+            "dropped": self.dropped,
+            "heldout": manifest.heldout,
+            "per_source": manifest.sources,
+            "seconds": round(self.seconds, 3),
+            "encoder": manifest.target["encoder"],
+            "renderer": manifest.target["renderer"],
+            "workers": self.workers,
+            "resumed_units": self.resumed_units,
+            "verified": self.verification.ok,
+            "checks": self.verification.to_json()["checks"],
+        }

@@ -1,0 +1,199 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from core.errors import InputError
+from core.mix import EmptyLibrary, Recipe, plan, select
+from core.sources import Library, SourceMissing
+from core.tokens import Manifest, tokenize, verify
+from core.tokens.assemble import NothingToTrain
+from core.tokens.staging import OutputBusy, OutputExists, OutputUnwritable, partial_folder, staged
+from core.tokens.target import VocabularyMismatch
+from core.watch import Cancelled, Unwatched
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+class Stopping(Unwatched):
+    """Cancels once `after` conversations are through."""
+
+    def __init__(self, after: int):
+        self.after, self.done = after, 0
+
+    def progress(self, progress):
+        if progress.phase == "tokenize":
+            self.done = progress.done
+
+    def cancelled(self):
+        return self.done >= self.after
+
+
+def test_a_dataset_accounts_for_every_conversation(two_sources, recipe, tmp_path):
+    report = tokenize(two_sources, recipe, tmp_path / "set")
+    value = report.to_json()
+    json.dumps(value)
+    manifest = Manifest.load(tmp_path / "set")
+    assert value["verified"]
+    assert manifest.conversations + manifest.heldout["conversations"] == 300
+    for source in manifest.sources.values():
+        assert source["conversations"] == source["kept"] + sum(source["dropped"].values())
+    assert manifest.heldout["conversations"] == manifest.heldout["prompts"] + sum(manifest.heldout["dropped"].values())
+    ledger = pq.read_table(tmp_path / "set" / "dropped.parquet").to_pylist()
+    assert 0 < len(ledger) <= 10
+    assert len(ledger) == sum(value["dropped"].values()) + sum(manifest.heldout["dropped"].values())
+    assert all(entry["source"] == "talks" and entry["detail"] == "System message must be at the beginning." for entry in ledger)
+    assert value["rows"] == manifest.rows == sum(source["rows"] for source in manifest.sources.values())
+
+
+def test_datasets_and_torch_open_it(two_sources, recipe, tmp_path, target):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    manifest = Manifest.load(tmp_path / "set")
+    rows = datasets.load_from_disk(str(tmp_path / "set"))
+    assert len(rows) == manifest.rows
+    assert rows.features["input_ids"] == datasets.List(datasets.Value("int32"))
+    assert rows.features["loss_mask"] == datasets.List(datasets.Value("bool"))
+    assert set(rows[0]) == {"input_ids", "loss_mask", "seq_len"}
+    assert all(isinstance(value, torch.Tensor) for value in rows[0].values())
+    counted: dict[int, int] = {}
+    for row in rows.with_format("numpy"):
+        assert row["seq_len"] == len(row["input_ids"]) == len(row["loss_mask"]) <= 256
+        for token in row["input_ids"][row["loss_mask"]]:
+            counted[int(token)] = counted.get(int(token), 0) + 1
+    assert torch.load(tmp_path / "set" / "token_freq.pt", weights_only=True) == counted
+    assert set(rows.with_format(None)["source"]) == {"facts", "talks"}
+    first = rows.with_format(None)[0]
+    assert first["row_id"].startswith(first["source"] + ":")
+
+
+def test_rows_stand_in_the_order_of_the_selection(two_sources, recipe, tmp_path):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    library = Library(two_sources)
+    order = select(recipe, plan(recipe, library), library).row_id.to_pylist()
+    written = datasets.load_from_disk(str(tmp_path / "set")).with_format(None)["row_id"]
+    unique = list(dict.fromkeys(written))
+    assert unique == [row_id for row_id in order if row_id in set(unique)]
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_workers(two_sources, recipe, tmp_path):
+    tokenize(two_sources, recipe, tmp_path / "one")
+    tokenize(two_sources, recipe, tmp_path / "two", workers=2)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_held_out_prompts_fit_and_no_training_row_begins_with_one(two_sources, recipe, tmp_path):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    prompts = pq.read_table(tmp_path / "set" / "heldout.parquet").to_pylist()
+    assert len(prompts) > 10
+    rows = [bytes(np.asarray(row["input_ids"], np.int32)) for row in datasets.load_from_disk(str(tmp_path / "set")).with_format("numpy")]
+    for prompt in prompts:
+        assert prompt["domain"] == "chat"
+        assert 0 < len(prompt["prompt_ids"]) <= 256 - 64
+        start = bytes(np.asarray(prompt["prompt_ids"], np.int32))
+        assert not any(row.startswith(start) for row in rows)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_cancelling_leaves_nothing_under_the_name_and_resuming_gives_the_same_bytes(two_sources, recipe, tmp_path, workers):
+    with pytest.raises(Cancelled):
+        tokenize(two_sources, recipe, tmp_path / "set", workers=workers, watcher=Stopping(130))
+    assert not (tmp_path / "set").exists()
+    assert partial_folder(tmp_path / "set").is_dir()
+    report = tokenize(two_sources, recipe, tmp_path / "set", resume=True)
+    assert report.resumed_units >= 1
+    assert not partial_folder(tmp_path / "set").exists()
+    tokenize(two_sources, recipe, tmp_path / "other")
+    assert content(tmp_path / "set") == content(tmp_path / "other")
+
+
+def test_another_recipe_does_not_resume_what_was_left(two_sources, recipe, tmp_path):
+    with pytest.raises(Cancelled):
+        tokenize(two_sources, recipe, tmp_path / "set", watcher=Stopping(130))
+    other = recipe.model_copy(update={"seed": 5})
+    assert tokenize(two_sources, other, tmp_path / "set", resume=True).resumed_units == 0
+    with pytest.raises(Cancelled):
+        tokenize(two_sources, recipe, tmp_path / "again", watcher=Stopping(130))
+    assert tokenize(two_sources, recipe, tmp_path / "again").resumed_units == 0
+
+
+def test_overwrite_replaces_only_a_dataset_of_ours(two_sources, recipe, tmp_path):
+    out = tmp_path / "set"
+    tokenize(two_sources, recipe, out)
+    before = content(out)
+    with pytest.raises(OutputExists, match="--overwrite"):
+        tokenize(two_sources, recipe, out)
+    with pytest.raises(Cancelled):
+        tokenize(two_sources, recipe.model_copy(update={"seed": 1}), out, overwrite=True, watcher=Stopping(100))
+    assert content(out) == before
+    tokenize(two_sources, recipe.model_copy(update={"seed": 1}), out, overwrite=True)
+    assert content(out) != before
+    assert sorted(path.name for path in tmp_path.iterdir() if "set" in path.name) == ["set"]
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.txt").write_text("important")
+    with pytest.raises(OutputExists, match="not a dataset made by Mixdown"):
+        tokenize(two_sources, recipe, theirs, overwrite=True)
+    assert (theirs / "thesis.txt").read_text() == "important"
+
+
+def test_a_kill_between_the_two_renames_of_an_overwrite_is_repaired(two_sources, recipe, tmp_path):
+    out = tmp_path / "set"
+    tokenize(two_sources, recipe, out)
+    out.rename(tmp_path / ".set.replaced")
+    with pytest.raises(OutputExists):
+        tokenize(two_sources, recipe, out)
+    assert verify(out).ok
+
+
+def test_two_runs_do_not_write_one_output(two_sources, recipe, tmp_path):
+    with staged(tmp_path / "set", "other", overwrite=False, resume=False), pytest.raises(OutputBusy):
+        tokenize(two_sources, recipe, tmp_path / "set")
+
+
+def test_an_output_that_cannot_be_made_is_one_sentence(two_sources, recipe, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputUnwritable, match="file"):
+        tokenize(two_sources, recipe, tmp_path / "file" / "set")
+    with pytest.raises(OutputUnwritable):
+        tokenize(two_sources, recipe, Path("/proc/nowhere/set"))
+
+
+def test_bad_input_is_named_and_nothing_is_written(two_sources, recipe, tmp_path, target, workspace):
+    def change(**changes) -> Recipe:
+        return Recipe.model_validate(recipe.model_dump() | changes)
+
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "tokenizer.json").write_bytes((target / "tokenizer.json").read_bytes())
+    small = tmp_path / "small"
+    small.mkdir()
+    for file in target.iterdir():
+        (small / file.name).write_bytes(file.read_bytes())
+    (small / "config.json").write_text('{"vocab_size": 100}')
+    with pytest.raises(SourceMissing):
+        tokenize(two_sources, change(sources=[{"name": "nowhere", "weight": 1}]), tmp_path / "set")
+    with pytest.raises(InputError):
+        tokenize(two_sources, change(target={"path": str(tmp_path / "nowhere")}), tmp_path / "set")
+    with pytest.raises(InputError, match="template"):
+        tokenize(two_sources, change(target={"path": str(bare)}), tmp_path / "set")
+    with pytest.raises(VocabularyMismatch, match="100 embeddings"):
+        tokenize(two_sources, change(target={"path": str(small)}), tmp_path / "set")
+    with pytest.raises(EmptyLibrary):
+        tokenize(replace(workspace, home=tmp_path / "empty"), recipe, tmp_path / "set")
+    assert not [path for path in tmp_path.iterdir() if "set" in path.name]
+
+
+def test_a_source_of_which_nothing_is_left_is_an_error_with_its_reasons(two_sources, add_source, conversation_row, recipe, tmp_path):
+    refused = [conversation_row(("user", f"q{n}"), ("system", "late"), ("assistant", "a")) for n in range(20)]
+    add_source("late", refused)
+    wanted = Recipe.model_validate(recipe.model_dump() | {"sources": [{"name": "facts", "weight": 1}, {"name": "late", "weight": 1}]})
+    with pytest.raises(NothingToTrain, match=r"Not one of the \d+ conversations of late .*refused"):
+        tokenize(two_sources, wanted, tmp_path / "set")
+    assert not (tmp_path / "set").exists()
