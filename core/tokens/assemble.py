@@ -39,7 +39,7 @@ class _Sums:
     prompts: dict[str, int] = field(default_factory=dict)
 
 
-def assemble(folder: Path, units: Sequence[Unit], recipe: Recipe, made: Plan, library: Library, target: dict[str, Any]) -> Manifest:
+def assemble(folder: Path, units: Sequence[Unit], recipe: Recipe, *, made: Plan, library: Library, target: dict[str, Any]) -> Manifest:
     """Write everything beside the shards; raises `NothingToTrain` where a source with conversations has no row."""
     train = [unit for unit in units if unit.kind == "train"]
     held = [unit for unit in units if unit.kind == "heldout"]

@@ -40,8 +40,8 @@ def card(manifest: Manifest) -> str:
         "    from datasets import load_from_disk",
         '    rows = load_from_disk(".")   # input_ids, loss_mask, seq_len as tensors; also source, row_id',
         "",
-        "`token_freq.pt` counts supervised tokens, `heldout.parquet` holds prompts that no training row begins with, `dropped.parquet` says "
-        "what was left out and why. `mixdown verify .` checks every byte against `manifest.json`, which also holds the recipe "
+        "`token_freq.pt` counts supervised tokens, `heldout.parquet` holds prompts that no training row begins with, `dropped.parquet` "
+        "says what was left out and why. `mixdown verify .` checks every byte against `manifest.json`, which also holds the recipe "
         f"(hash `{manifest.recipe_hash[:12]}`).",
         "",
     ]

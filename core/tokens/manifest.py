@@ -70,7 +70,7 @@ class Manifest:
     """Everything a reader of a dataset may ask, without a clock or a machine in it: the same recipe gives the same bytes.
 
     `recipe` is the recipe as JSON, `target` names the tokenizer and template with their hashes, `sources` holds per source its provenance
-    (domain, licence, origin, revision, ledger) and its `SourceCounts`, `files` per file its bytes, SHA-256 and, for shards, rows and tokens.
+    (domain, licence, origin, revision, ledger) and its `SourceCounts`; `files` has bytes and SHA-256, and rows and tokens of shards.
     """
 
     recipe: dict[str, Any]

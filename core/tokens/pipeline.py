@@ -63,7 +63,7 @@ def tokenize(
     job = _Job.prepare(workspace, recipe)
     with staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
         resumed = job.run(folder, workers, watcher)
-        manifest = assemble(folder, job.units, recipe, job.plan, job.library, job.target)
+        manifest = assemble(folder, job.units, recipe, made=job.plan, library=job.library, target=job.target)
         job.check_sources()
         proof = verify(folder, workspace=workspace, watcher=watcher)
         if not proof.ok:
@@ -123,7 +123,7 @@ class _Job:
             watcher.progress(self.live.progress())
 
         waiting = [unit for unit in self.units if not is_done(folder, unit)]
-        run_tasks(waiting, do_unit, open_bench, workers, watcher, progress)
+        run_tasks(waiting, do_unit, open_bench, workers=workers, watcher=watcher, progress=progress)
         return len(finished)
 
     def check_sources(self) -> None:

@@ -76,7 +76,7 @@ def verify(folder: Path, *, workspace: Workspace | None = None, watcher: Watcher
     found.check("rows", problems + rows.mistakes(), f"{rows.rows:,} rows: schema, lengths, ids and supervision")
     found.check("counts", list(rows.differences()), "rows, tokens and trainable tokens per source and in all")
     found.check("frequencies", list(_guarded(FREQUENCIES_FILE, lambda: _frequencies(folder, rows))), "equal to a fresh count")
-    found.check("held-out prompts", list(_guarded(HELDOUT_FILE, lambda: _heldout(folder, manifest, rows))), "fit, and none is trained on")
+    found.check("held-out prompts", list(_guarded(HELDOUT_FILE, lambda: _heldout(folder, manifest))), "fit, and none is trained on")
     found.check("ledger", list(_guarded(DROPPED_FILE, lambda: _dropped(folder, manifest))), "every conversation left out has its reason")
     if found.problems:
         found.skip("rows made again", "not looked at: the files are not what they should be")
@@ -208,7 +208,7 @@ def _frequencies(folder: Path, rows: _Rows) -> Iterator[str]:
         yield f"{FREQUENCIES_FILE} is not the count of supervised tokens in the rows"
 
 
-def _heldout(folder: Path, manifest: Manifest, rows: _Rows) -> Iterator[str]:
+def _heldout(folder: Path, manifest: Manifest) -> Iterator[str]:
     table = pq.read_table(folder / HELDOUT_FILE)
     if table.schema.names != HELDOUT_SCHEMA.names or table.schema.types != HELDOUT_SCHEMA.types:
         yield f"{HELDOUT_FILE} has other columns than a set of prompts has"
@@ -258,4 +258,5 @@ def _any(values: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> npt.ND
 def _sums(values: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """How many are true in each row, rows without values included."""
     through = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    return through[starts[1:]] - through[starts[:-1]]
+    counts: npt.NDArray[np.int64] = through[starts[1:]] - through[starts[:-1]]
+    return counts

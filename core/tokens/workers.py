@@ -30,6 +30,7 @@ def run_tasks(
     tasks: Sequence[Task],
     run: Run[Task, Context],
     open_context: Callable[[], Context],
+    *,
     workers: int,
     watcher: Watcher,
     progress: Callable[[int, Task | None], None],

@@ -53,7 +53,7 @@ def test_a_dataset_accounts_for_every_conversation(two_sources, recipe, tmp_path
     assert value["rows"] == manifest.rows == sum(source["rows"] for source in manifest.sources.values())
 
 
-def test_datasets_and_torch_open_it(two_sources, recipe, tmp_path, target):
+def test_datasets_and_torch_open_it(two_sources, recipe, tmp_path):
     tokenize(two_sources, recipe, tmp_path / "set")
     manifest = Manifest.load(tmp_path / "set")
     rows = datasets.load_from_disk(str(tmp_path / "set"))
