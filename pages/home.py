@@ -1,5 +1,7 @@
 """Home: where am I in the path, and what is next?"""
 
+import html
+
 import streamlit as st
 
 from core.jobs import ImportJob, begin, bundled_items
@@ -13,7 +15,7 @@ from pages.components.run_card import run_card
 def _step_card(number: int, step: Step, is_next: bool) -> None:
     with st.container(border=True, height="stretch", key=f"step-{number}-{'next' if is_next else 'done' if step.done else 'later'}"):
         st.page_link(step.page, label=f"{number}  {step.name}", icon=":material/check_circle:" if step.done else ":material/radio_button_unchecked:")
-        st.html(f'<div class="md-quiet">{step.headline}</div>')
+        st.html("".join(f'<div class="md-quiet">{html.escape(line)}</div>' for line in step.lines))
 
 
 def _primary(place: st.delta_generator.DeltaGenerator, path: list[Step], runs: list[Run]) -> None:

@@ -8,7 +8,7 @@ from core.runs import Run
 from core.sources import Catalogue, Source
 from pages.components import current
 from pages.components.add_source import add_source
-from pages.components.page import empty, fail, header
+from pages.components.page import empty, fail, header, plain
 from pages.components.run_card import run_card
 from pages.components.source_card import imported_card, waiting_card
 from pages.components.source_detail import source_detail
@@ -44,13 +44,14 @@ def _gallery(imported: list[Source], importing: Run | None) -> None:
     if not imported and not importing:
         empty("Nothing is imported yet", "Import the bundled samples with the button above, or add a file or folder of your own.")
 
+    for name, sentence in current.library().damaged().items():
+        st.error(plain(f"{name}: {sentence}"), icon=":material/error:")
     shown = _filtered(imported) if len(imported) > COLUMNS else imported
-    cells = [("imported", source) for source in shown]
-    for start in range(0, len(cells), COLUMNS):
-        for column, (_, source) in zip(st.columns(COLUMNS), cells[start : start + COLUMNS], strict=False):
+    for start in range(0, len(shown), COLUMNS):
+        for column, source in zip(st.columns(COLUMNS), shown[start : start + COLUMNS], strict=False):
             with column:
                 imported_card(source)
-    if imported and len(shown) == 0:
+    if imported and not shown:
         st.caption("No source fits this search.")
     if waiting and not importing:
         with st.expander(f"{len(waiting)} bundled samples are not imported", expanded=not imported):

@@ -63,9 +63,9 @@ def _tools(tools: Sequence[Tool]) -> str:
 
 def _tool(tool: Tool) -> str:
     function = tool.get("function") or {}
-    schema = function.get("parameters") or {}
-    properties = schema.get("properties") or {}
-    required = schema.get("required") or []
+    schema = function.get("parameters")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    required = (schema.get("required") if isinstance(schema, dict) else None) or ()
     names = ", ".join(name if name in required else f"{name}?" for name in properties) if isinstance(properties, dict) else ""
     return (
         f'<tr><td class="md-mono">{escaped(str(function.get("name", "")))}</td><td>{escaped(str(function.get("description") or ""))}</td>'

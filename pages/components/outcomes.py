@@ -1,10 +1,42 @@
 """What a run came to, in a few words for a table. It knows the results of the kinds of runs there are."""
 
+from typing import Any
+
 from core.runs import Run
+from pages.components.numbers import count, short
 
 
 def outcome(run: Run) -> str:
     """One short phrase; empty while there is nothing to say."""
     if run.error:
         return run.error
-    return ""
+    if run.state != "done" or not run.result:
+        return ""
+    words = _WORDS.get(run.kind)
+    return words(run.result) if words else ""
+
+
+def _imported(result: dict[str, Any]) -> str:
+    ledgers = result["sources"].values()
+    return f"{count(sum(ledger['kept'] for ledger in ledgers))} conversations kept, {count(sum(ledger['quarantined'] for ledger in ledgers))} quarantined"
+
+
+def _tokenized(result: dict[str, Any]) -> str:
+    proof = "verified" if result["verified"] else "not verified"
+    return f"{count(result['rows'])} rows, {short(result['tokens'])} tokens, {proof}"
+
+
+def _trained(result: dict[str, Any]) -> str:
+    report = result.get("evaluation")
+    return _evaluated(report) if report else f"{count(result['train']['steps'])} steps"
+
+
+def _evaluated(result: dict[str, Any]) -> str:
+    return f"{result['acceptance_length']:.2f} tokens per round, {'lossless' if result['lossless'] else 'NOT lossless'}"
+
+
+def _demonstrated(result: dict[str, Any]) -> str:
+    return _evaluated(result["drafter"])
+
+
+_WORDS = {"import": _imported, "tokenize": _tokenized, "train": _trained, "evaluate": _evaluated, "demo": _demonstrated}

@@ -21,9 +21,8 @@ def kept_bar(ledger: Ledger, domain: str) -> str:
 
 def top_reasons(ledger: Ledger, most: int = 3) -> str:
     """`unknown_role 3, empty_row 1`: the most frequent reasons first."""
-    ranked = sorted(ledger.reasons.items(), key=lambda item: (-item[1], item[0]))
-    rest = f" and {len(ranked) - most} more" if len(ranked) > most else ""
-    return ", ".join(f"{reason.replace('_', ' ')} {count(amount)}" for reason, amount in ranked[:most]) + rest
+    rest = f" and {len(ledger.reasons) - most} more" if len(ledger.reasons) > most else ""
+    return ", ".join(f"{reason.replace('_', ' ')} {count(amount)}" for reason, amount in ledger.main_reasons(most)) + rest
 
 
 def imported_card(source: Source) -> None:
@@ -36,6 +35,8 @@ def imported_card(source: Source) -> None:
     facts = [f"{plural(repaired, 'repair')}"] if repaired else []
     if ledger.quarantined:
         facts.append(f'<span class="md-trouble">{count(ledger.quarantined)} quarantined</span>: {html.escape(top_reasons(ledger))}')
+    if source.problem:
+        facts.insert(0, '<span class="md-trouble">under half could be used</span>')
     with st.container(border=True, height="stretch", key=f"card-{source.name}"):
         st.page_link("pages/sources.py", label=f"**{plain(source.title or source.name)}**", query_params={"open": source.name})
         st.html(

@@ -14,7 +14,13 @@ from pages.components.page import figures, header, plain
 from pages.components.row_table import PAGE, page_number, pager, row_table
 from pages.components.source_card import kept_bar
 
-_COLUMNS = {"row": "Row", "turns": "Turns", "chars": "Characters", "tool_calls": "Tool calls", "has_reasoning": "Reasoning", "repairs": "Repairs"}
+_COLUMNS = {"row": "Row", "excerpt": "Begins with", "turns": "Turns", "chars": "Characters", "tool_calls": "Calls", "repairs": "Repairs"}
+_FLAGS = {
+    "tools": ("has_tools", True),
+    "tool calls": ("tool_calls", (1, None)),
+    "reasoning": ("has_reasoning", True),
+    "no answer (prompt only)": ("status", "prompt_only"),
+}
 _SORTS = {"row": "order of the file", "turns": "turns", "chars": "characters", "tool_calls": "tool calls"}
 
 
@@ -34,6 +40,10 @@ def source_detail(source: Source) -> None:
         ]
     )
     st.html(kept_bar(ledger, source.domain or "other"))
+    if source.problem:
+        st.error(plain(source.problem), icon=":material/error:")
+    for warning in source.warnings:
+        st.warning(plain(warning), icon=":material/warning:")
     rows, quarantine, about = st.tabs(["Rows", f"Quarantine {count(ledger.quarantined)}", "About"])
     with rows:
         _rows(source)
@@ -44,29 +54,23 @@ def source_detail(source: Source) -> None:
 
 
 def _rows(source: Source) -> None:
-    search_column, filter_column, sort_column = st.columns([2, 2, 1.4], vertical_alignment="bottom")
+    search_column, sort_column, repair_column = st.columns([2, 1.2, 1.2], vertical_alignment="bottom")
     search = search_column.text_input("Search the text", key=f"rows-search-{source.name}", placeholder="words in the conversation")
-    flags = filter_column.pills(
-        "Only rows with", ["tools", "reasoning", "repairs", "prompt only"], selection_mode="multi", key=f"rows-flags-{source.name}"
-    )
     sort = sort_column.selectbox("Order by", list(_SORTS), format_func=_SORTS.__getitem__, key=f"rows-sort-{source.name}")
-    where: dict[str, Any] = {}
-    if "tools" in flags:
-        where["has_tools"] = True
-    if "reasoning" in flags:
-        where["has_reasoning"] = True
-    if "repairs" in flags:
-        where["repaired"] = True
-    if "prompt only" in flags:
-        where["status"] = "prompt_only"
+    codes = [None, *sorted(source.ledger.repaired)]
+    repair = repair_column.selectbox("Repaired by", codes, format_func=lambda code: code or "anything or nothing", key=f"rows-repair-{source.name}")
+    flags = st.pills("Only rows with", list(_FLAGS), selection_mode="multi", key=f"rows-flags-{source.name}", label_visibility="collapsed")
+    where: dict[str, Any] = dict(_FLAGS[flag] for flag in flags)
+    if repair is not None:
+        where["repairs"] = repair
     key = f"rows-page-{source.name}"
     total = source.page(search=search, where=where, limit=1).total
     page = source.page(search=search, where=where, sort=sort, descending=sort != "row", offset=page_number(key, total) * PAGE, limit=PAGE)
+    if not page.rows:
+        st.caption("No row fits.")
+        return
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        if not page.rows:
-            st.caption("No row fits.")
-            return
         chosen = row_table(page.rows, key=f"rows-table-{source.name}", columns=_COLUMNS, height=640)
         pager(key, page.total)
     with right:
