@@ -14,7 +14,9 @@ from pages.components.run_card import run_card
 
 def _step_card(number: int, step: Step, is_next: bool) -> None:
     with st.container(border=True, height="stretch", key=f"step-{number}-{'next' if is_next else 'done' if step.done else 'later'}"):
-        st.page_link(step.page, label=f"{number}  {step.name}", icon=":material/check_circle:" if step.done else ":material/radio_button_unchecked:")
+        st.page_link(
+            step.page, label=f"{number}  {step.name}", icon=":material/check_circle:" if step.done else ":material/radio_button_unchecked:"
+        )
         st.html("".join(f'<div class="md-quiet">{html.escape(line)}</div>' for line in step.lines))
 
 
@@ -32,7 +34,9 @@ def _primary(place: st.delta_generator.DeltaGenerator, path: list[Step], runs: l
 store = current.store()
 runs = store.list()
 path = steps(runs)
-place = header("Mixdown", "From chat data to a drafter whose acceptance you know: five steps, each with what it decided and what it caused.")
+place = header(
+    "Mixdown", "From chat data to a drafter whose acceptance you know: five steps, each with what it decided and what it caused."
+)
 _primary(place, path, runs)
 
 first_open = next((index for index, step in enumerate(path) if not step.done), None)
@@ -54,7 +58,7 @@ if recent:
 elif not active:
     st.subheader("What happens when you try it", anchor=False)
     st.html(
-        '<div class="md-quiet" style="max-width:70ch">The bundled data are small samples in the raw formats of the public sources, and a small target '
-        "model. They are imported, you weigh them, look at single rows as the target will see them, tokenize, and train a drafter for a minute or two. "
-        "Everything stays on this machine, in one folder.</div>"
+        '<div class="md-quiet" style="max-width:70ch">The bundled data are small samples in the raw formats of the public sources, and a '
+        "small target model. They are imported, you weigh them, look at single rows as the target will see them, tokenize, and train a "
+        "drafter for a minute or two. Everything stays on this machine, in one folder.</div>"
     )

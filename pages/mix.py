@@ -33,13 +33,17 @@ def _budget(draft: Draft, saved: Recipe) -> Recipe:
     limited = left.toggle("Limit the total", value=saved.budget.amount is not None, key=draft.key("limited"))
     amount: int | None = None
     if limited:
-        amount = int(middle.number_input("Conversations in all", min_value=1, value=saved.budget.amount or 1000, step=100, key=draft.key("budget")))
+        amount = int(
+            middle.number_input("Conversations in all", min_value=1, value=saved.budget.amount or 1000, step=100, key=draft.key("budget"))
+        )
     else:
         middle.html('<div class="md-quiet" style="padding-bottom:.6rem">as many as the weights allow</div>')
     redistribute = right.toggle(
-        "Let others fill in", value=saved.on_shortfall == "redistribute", key=draft.key("fill"),
+        "Let others fill in",
+        value=saved.on_shortfall == "redistribute",
+        key=draft.key("fill"),
         help="When a source has too few rows, the other sources give more. Otherwise the plan stops and says by how much it is short.",
-    )  # fmt: skip
+    )
     return draft.recipe.model_copy(update={"budget": Budget(amount=amount), "on_shortfall": "redistribute" if redistribute else "fail"})
 
 

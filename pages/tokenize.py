@@ -21,7 +21,9 @@ _SENTENCE = "Turn the mix into training rows once, check every one of them, and 
 
 def _start(recipe: Recipe, *, overwrite: bool) -> None:
     workspace = current.workspace()
-    job = TokenizeJob(home=workspace.home, recipe=recipe_text(recipe), out=workspace.dataset(dataset_name(recipe)), workers=1, overwrite=overwrite)
+    job = TokenizeJob(
+        home=workspace.home, recipe=recipe_text(recipe), out=workspace.dataset(dataset_name(recipe)), workers=1, overwrite=overwrite
+    )
     try:
         begin(job)
     except MixdownError as error:
@@ -49,7 +51,8 @@ def _before(recipe: Recipe) -> None:
     st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
     settings = recipe.supervision
     st.caption(
-        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to measure the drafter. "
+        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to measure "
+        "the drafter. "
         f"The dataset will be called {dataset_name(recipe)}."
     )
 
@@ -100,9 +103,11 @@ def _others(known: list[Dataset], shown: Dataset | None) -> None:
         with st.expander(f"Other datasets ({len(rest)})"):
             for dataset in rest:
                 st.page_link(
-                    "pages/tokenize.py", label=f"{dataset.name}: {count(dataset.manifest.rows)} rows", icon=":material/data_array:",
+                    "pages/tokenize.py",
+                    label=f"{dataset.name}: {count(dataset.manifest.rows)} rows",
+                    icon=":material/data_array:",
                     query_params={"dataset": dataset.name},
-                )  # fmt: skip
+                )
 
 
 recipe = current.recipe()

@@ -35,15 +35,23 @@ def _settings(known: list[Dataset]) -> tuple[Dataset, dict[str, Any], int | None
         st.caption("So many tokens can come out of one round at most, the target's own included.")
         rate = st.number_input("Peak learning rate", 1e-5, 1e-1, 3e-3, 1e-4, format="%.4f", key="train-rate", persist_state="session")
         st.caption("Right for drafters under a million parameters; use 0.0006 to 0.001 for large ones.")
-    return dataset, {"max_seconds": float(seconds), "layers": int(layers), "block_size": int(block), "learning_rate": float(rate)}, int(prompts)
+    return (
+        dataset,
+        {"max_seconds": float(seconds), "layers": int(layers), "block_size": int(block), "learning_rate": float(rate)},
+        int(prompts),
+    )
 
 
 def _start(dataset: Dataset, settings: dict[str, Any], prompts: int | None) -> None:
     workspace = current.workspace()
     job = TrainJob(
-        home=workspace.home, data=dataset.folder, target=str(dataset.manifest.recipe["target"]["path"]), out=workspace.drafter(next_name()),
-        settings=settings, prompts=prompts,
-    )  # fmt: skip
+        home=workspace.home,
+        data=dataset.folder,
+        target=str(dataset.manifest.recipe["target"]["path"]),
+        out=workspace.drafter(next_name()),
+        settings=settings,
+        prompts=prompts,
+    )
     try:
         begin(job)
     except MixdownError as error:
@@ -62,7 +70,10 @@ def _right(active: Run | None, last: Run | None, made: list[Drafter]) -> None:
         run_card(store, last, training_curves)
     if not made:
         if last is None:
-            empty("No drafter yet", "Start a training; its curves appear here, then how many tokens the target accepts per round, source by source.")
+            empty(
+                "No drafter yet",
+                "Start a training; its curves appear here, then how many tokens the target accepts per round, source by source.",
+            )
         return
     asked = st.query_params.get("drafter")
     shown = next((drafter for drafter in made if drafter.name == asked), made[0])

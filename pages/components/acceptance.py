@@ -1,6 +1,5 @@
 """What the target accepts from a drafter: the one number, before and after, where it is good and where not, and that nothing was lost."""
 
-import html
 from typing import Any
 
 import streamlit as st
@@ -28,14 +27,19 @@ def acceptance_report(drafter: Drafter) -> None:
             shares = {str(place): share for place, share in enumerate(after["by_position"], 1)}
             charts.show(
                 charts.columns(shares, x_title="place in the draft block", y_title="rounds that accept it"),
-                key="survival", height=250, alt="Share of rounds in which each place of the block was accepted",
-            )  # fmt: skip
+                key="survival",
+                height=250,
+                alt="Share of rounds in which each place of the block was accepted",
+            )
         with right:
             st.markdown("**What a round gives**")
             total = sum(after["histogram"]) or 1
             shares = {str(tokens): rounds / total for tokens, rounds in enumerate(after["histogram"], 1)}
             charts.show(
-                charts.columns(shares, x_title="tokens in a round", y_title="rounds"), key="rounds", height=250, alt="Rounds by the number of tokens they gave"
+                charts.columns(shares, x_title="tokens in a round", y_title="rounds"),
+                key="rounds",
+                height=250,
+                alt="Rounds by the number of tokens they gave",
             )
     with st.expander("Training curves"):
         training_curves(drafter.run)
@@ -46,7 +50,7 @@ def _headline(after: dict[str, Any], before: dict[str, Any] | None) -> None:
     st.html(
         f'<div class="md-big">{start}<span class="after" data-testid="acceptance-length">{after["acceptance_length"]:.2f}</span>'
         '<span class="md-sentence" style="margin:0">tokens per round, '
-        f"{html.escape('untrained and trained, ' if before else '')}on {count(after['prompts'])} prompts held out from training</span></div>"
+        f"{'untrained and trained, ' if before else ''}on {count(after['prompts'])} prompts held out from training</span></div>"
     )
     plain, fast = after["plain_tokens_per_second"], after["tokens_per_second"]
     same = (
@@ -54,7 +58,12 @@ def _headline(after: dict[str, Any], before: dict[str, Any] | None) -> None:
         if after["lossless"]
         else f"the output differs from plain greedy decoding on {count(after['mismatches'])} of {count(after['prompts'])} prompts"
     )
-    checks([(bool(after["lossless"]), same), (None, f"{count(fast)} tokens per second here, {count(plain)} without the drafter ({fast / max(plain, 1e-9):.1f} times)")])
+    checks(
+        [
+            (bool(after["lossless"]), same),
+            (None, f"{count(fast)} tokens per second here, {count(plain)} without the drafter ({fast / max(plain, 1e-9):.1f} times)"),
+        ]
+    )
 
 
 def _sources(drafter: Drafter, after: dict[str, Any]) -> None:
@@ -71,10 +80,14 @@ def _sources(drafter: Drafter, after: dict[str, Any]) -> None:
             [charts.domain_colour(domains.get(name, "other")) for name in names],
             unit="tokens per round",
         ),
-        key="by-source", height=70 + 30 * len(names), alt="Acceptance length by source",
-    )  # fmt: skip
+        key="by-source",
+        height=70 + 30 * len(names),
+        alt="Acceptance length by source",
+    )
     st.caption(f"The mark is the untrained drafter. Training took {duration((drafter.run.result or {}).get('train', {}).get('seconds'))}.")
 
 
 def _domains() -> dict[str, str]:
-    return {name: str(facts.get("domain") or "other") for dataset in reversed(datasets()) for name, facts in dataset.manifest.sources.items()}
+    return {
+        name: str(facts.get("domain") or "other") for dataset in reversed(datasets()) for name, facts in dataset.manifest.sources.items()
+    }

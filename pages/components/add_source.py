@@ -31,7 +31,9 @@ def add_source() -> None:
     except MixdownError as error:
         fail(error)
         return
-    st.success(plain(f"Found dialect {found.dialect}: {found.reason}") if found.dialect else "No known dialect fits.", icon=":material/search:")
+    st.success(
+        plain(f"Found dialect {found.dialect}: {found.reason}") if found.dialect else "No known dialect fits.", icon=":material/search:"
+    )
     if rows:
         with st.expander("First row"):
             st.json(rows[0].value, expanded=1)
@@ -62,4 +64,3 @@ def _origin() -> Path | None:
     if not kept.exists() or kept.stat().st_size != upload.size:
         kept.write_bytes(upload.getbuffer())
     return kept
-

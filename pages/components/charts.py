@@ -4,6 +4,7 @@ The functions take plain numbers and return Plotly figures; they know nothing of
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -130,7 +131,14 @@ def asked_and_got(names: Sequence[str], asked: Sequence[float], got: Sequence[fl
     """Requested share as a tick over the bar of the realised share, per source (shares 0 to 1)."""
     ink, _, _ = _ink()
     figure = go.Figure(
-        go.Bar(x=list(got), y=list(names), orientation="h", marker={"color": list(colours)}, name="got", hovertemplate="%{y}: got %{x:.2%}<extra></extra>")
+        go.Bar(
+            x=list(got),
+            y=list(names),
+            orientation="h",
+            marker={"color": list(colours)},
+            name="got",
+            hovertemplate="%{y}: got %{x:.2%}<extra></extra>",
+        )
     )
     figure.add_trace(
         go.Scatter(
@@ -148,9 +156,11 @@ def asked_and_got(names: Sequence[str], asked: Sequence[float], got: Sequence[fl
     return figure
 
 
-def histogram(edges: Sequence[float], counts: Sequence[int], *, x: str, y: str, limit: float | None = None, limit_text: str = "") -> go.Figure:
+def histogram(
+    edges: Sequence[float], counts: Sequence[int], *, x: str, y: str, limit: float | None = None, limit_text: str = ""
+) -> go.Figure:
     """Counts between neighbouring `edges` ([bins + 1] for [bins]), with a limit drawn in where there is one."""
-    widths = [right - left for left, right in zip(edges, edges[1:], strict=False)]
+    widths = [right - left for left, right in pairwise(edges)]
     figure = go.Figure(
         go.Bar(
             x=list(edges[:-1]),
@@ -166,7 +176,9 @@ def histogram(edges: Sequence[float], counts: Sequence[int], *, x: str, y: str, 
     figure.update_xaxes(title=x)
     figure.update_yaxes(title=y, rangemode="tozero")
     if limit is not None:
-        figure.add_vline(x=limit, line={"color": TROUBLE, "width": 2, "dash": "dash"}, annotation={"text": limit_text, "font": {"color": TROUBLE}})
+        figure.add_vline(
+            x=limit, line={"color": TROUBLE, "width": 2, "dash": "dash"}, annotation={"text": limit_text, "font": {"color": TROUBLE}}
+        )
     return figure
 
 
@@ -191,7 +203,9 @@ def curve(x: Sequence[float], series: Mapping[str, Sequence[float | None]], *, x
     return figure
 
 
-def before_and_after(names: Sequence[str], before: Sequence[float], after: Sequence[float], colours: Sequence[str], *, unit: str) -> go.Figure:
+def before_and_after(
+    names: Sequence[str], before: Sequence[float], after: Sequence[float], colours: Sequence[str], *, unit: str
+) -> go.Figure:
     """Per name a bar up to `after`, with a tick where it stood before."""
     _, quiet, _ = _ink()
     figure = bars(dict(zip(names, after, strict=True)), unit=unit, colours=colours, texts=[f"{value:.2f}" for value in after])

@@ -27,7 +27,10 @@ def _bubble(index: int, message: Message) -> str:
     label = message.role if not message.name else f"{message.role} · {message.name}"
     parts = [f'<div class="who"><span>{escaped(label)}</span><span>{index + 1}</span></div>']
     if message.reasoning_content:
-        parts.append(f"<details><summary>reasoning, {len(message.reasoning_content):,} characters</summary>{_text(message.reasoning_content)}</details>")
+        parts.append(
+            f"<details><summary>reasoning, {len(message.reasoning_content):,} characters</summary>"
+            f"{_text(message.reasoning_content)}</details>"
+        )
     if message.role == "tool":
         parts.append(_text(message.content, "md-mono"))
     elif message.content:
@@ -43,8 +46,11 @@ def _text(text: str, style: str = "md-text") -> str:
 
 
 def _call(call: ToolCall) -> str:
-    rows = "".join(f'<tr><td>{escaped(key)}</td><td class="md-mono">{escaped(_value(value))}</td></tr>' for key, value in call.arguments.items())
-    return f'<div class="md-call"><div class="who"><b>calls {escaped(call.name)}</b><span>{escaped(call.id)}</span></div><table>{rows}</table></div>'
+    rows = "".join(
+        f'<tr><td>{escaped(key)}</td><td class="md-mono">{escaped(_value(value))}</td></tr>' for key, value in call.arguments.items()
+    )
+    head = f'<div class="who"><b>calls {escaped(call.name)}</b><span>{escaped(call.id)}</span></div>'
+    return f'<div class="md-call">{head}<table>{rows}</table></div>'
 
 
 def _value(value: object) -> str:

@@ -23,16 +23,22 @@ def training_curves(run: Run) -> None:
     measured = [point for point in points if "validation/all" in point]
     left, right = st.columns(2)
     with left:
-        figure = charts.curve([point["step"] for point in thin], {"loss": _smooth([point["loss"] for point in thin])}, x_title="step", y_title="loss")
+        figure = charts.curve(
+            [point["step"] for point in thin], {"loss": _smooth([point["loss"] for point in thin])}, x_title="step", y_title="loss"
+        )
         charts.show(figure, key=f"loss-{run.id}", height=240, alt="Training loss by step")
     with right:
         series = {"in training": _smooth([point.get("acceptance") for point in thin])}
         figure = charts.curve([point["step"] for point in thin], series, x_title="step", y_title="tokens per round, estimated")
         if measured:
             figure.add_scatter(
-                x=[point["step"] for point in measured], y=[point["validation/all"] for point in measured], mode="lines+markers", name="on rows kept apart",
-                line={"color": charts.DOMAIN_COLOURS["code"], "width": 2.2}, hovertemplate="validation %{y:.2f} at %{x:,}<extra></extra>",
-            )  # fmt: skip
+                x=[point["step"] for point in measured],
+                y=[point["validation/all"] for point in measured],
+                mode="lines+markers",
+                name="on rows kept apart",
+                line={"color": charts.DOMAIN_COLOURS["code"], "width": 2.2},
+                hovertemplate="validation %{y:.2f} at %{x:,}<extra></extra>",
+            )
             figure.update_layout(showlegend=True)
         charts.show(figure, key=f"acceptance-{run.id}", height=240, alt="Estimated acceptance length by step")
     _positions(run, thin)
@@ -44,9 +50,7 @@ def _positions(run: Run, points: list[dict[str, Any]]) -> None:
     if not shares:
         return
     recent = points[-10:]
-    mean = {
-        name: sum(point.get(f"accuracy_{slot}") or 0.0 for point in recent) / len(recent) for slot, name in enumerate(shares, 1)
-    }
+    mean = {name: sum(point.get(f"accuracy_{slot}") or 0.0 for point in recent) / len(recent) for slot, name in enumerate(shares, 1)}
     figure = charts.columns(mean, y_title="right guesses", x_title="place in the draft block")
     charts.show(figure, key=f"positions-{run.id}", height=220, alt="Share of right guesses by place in the block")
 

@@ -22,7 +22,10 @@ def dataset_report(dataset: Dataset) -> None:
             (count(manifest.conversations), "conversations"),
             (count(manifest.rows), "training rows"),
             (short(manifest.tokens), "tokens"),
-            (short(manifest.trainable_tokens), f"trainable ({percent(manifest.trainable_tokens / manifest.tokens if manifest.tokens else 0, 0)})"),
+            (
+                short(manifest.trainable_tokens),
+                f"trainable ({percent(manifest.trainable_tokens / manifest.tokens if manifest.tokens else 0, 0)})",
+            ),
             (count(manifest.heldout["prompts"]), "held-out prompts"),
             (size(sum(file["bytes"] for file in manifest.files.values())), "on disk"),
         ]
@@ -52,12 +55,17 @@ def _sources(dataset: Dataset) -> None:
         for name, facts in dataset.manifest.sources.items()
     ]
     st.dataframe(
-        rows, hide_index=True, height=38 + 35 * len(rows),
+        rows,
+        hide_index=True,
+        height=38 + 35 * len(rows),
         column_config={
             "Trainable": st.column_config.NumberColumn(format="percent"),
-            **{name: st.column_config.NumberColumn(format="localized") for name in ("Conversations", "Kept", "Training rows", "Tokens", "Cut")},
+            **{
+                name: st.column_config.NumberColumn(format="localized")
+                for name in ("Conversations", "Kept", "Training rows", "Tokens", "Cut")
+            },
         },
-    )  # fmt: skip
+    )
 
 
 def _lengths(dataset: Dataset) -> None:
@@ -66,9 +74,13 @@ def _lengths(dataset: Dataset) -> None:
     limit = dataset.manifest.seq_length if dataset.manifest.seq_length <= 1.5 * found.longest else None
     charts.show(
         charts.histogram(found.edges, found.counts, x="tokens in a row", y="rows", limit=limit, limit_text="limit"),
-        key="dataset-lengths", height=260, alt="Lengths of training rows",
-    )  # fmt: skip
-    st.caption(f"Median {count(found.median)} tokens, longest {count(found.longest)}; rows are cut at {count(dataset.manifest.seq_length)}.")
+        key="dataset-lengths",
+        height=260,
+        alt="Lengths of training rows",
+    )
+    st.caption(
+        f"Median {count(found.median)} tokens, longest {count(found.longest)}; rows are cut at {count(dataset.manifest.seq_length)}."
+    )
 
 
 def _coverage(dataset: Dataset) -> None:
@@ -90,7 +102,10 @@ def _proof(dataset: Dataset) -> None:
         checks(
             [
                 (True, f"every byte of {len(manifest.files)} files has the SHA-256 that the manifest names"),
-                (True, f"{count(report.rows)} rows and {count(manifest.tokens)} tokens, as the manifest says, and no row without supervision"),
+                (
+                    True,
+                    f"{count(report.rows)} rows and {count(manifest.tokens)} tokens, as the manifest says, and no row without supervision",
+                ),
                 (True, "token ids lie in the target's vocabulary, and the frequencies are those of the supervised tokens"),
             ]
         )

@@ -23,8 +23,10 @@ def picture(plan: Plan) -> None:
     used = [part for part in plan.sources if part.rows or part.share_requested]
     charts.show(
         charts.treemap([(part.domain, part.name, part.rows) for part in used if part.rows], unit="conversations"),
-        key="mix-treemap", height=330, alt="Share of each domain and source in the mix",
-    )  # fmt: skip
+        key="mix-treemap",
+        height=330,
+        alt="Share of each domain and source in the mix",
+    )
     st.caption("Areas are conversations. Below: the bar is what each source gives, the mark what its weight asks for.")
     charts.show(
         charts.asked_and_got(
@@ -33,5 +35,7 @@ def picture(plan: Plan) -> None:
             [part.share_realised for part in used],
             [charts.domain_colour(part.domain) for part in used],
         ),
-        key="mix-shares", height=60 + 26 * len(used), alt="Share asked and share realised per source",
-    )  # fmt: skip
+        key="mix-shares",
+        height=60 + 26 * len(used),
+        alt="Share asked and share realised per source",
+    )

@@ -44,9 +44,13 @@ def _line(draft: Draft, name: str, weight: float, top: float, plan: Plan | None)
         draft.set_weight(name, st.session_state[number])
 
     cells = st.columns(_WIDTHS, vertical_alignment="center")
-    cells[0].html(f'<div style="overflow-wrap:anywhere"><i class="md-dot" style="background:{domain_colour(domain)}"></i>{html.escape(name)}</div>')
+    cells[0].html(
+        f'<div style="overflow-wrap:anywhere"><i class="md-dot" style="background:{domain_colour(domain)}"></i>{html.escape(name)}</div>'
+    )
     cells[1].slider(f"Weight of {name}", 0.0, top, step=step, key=slider, on_change=from_slider, label_visibility="collapsed", format="%g")
-    cells[2].number_input(f"Weight of {name}, exactly", min_value=0.0, step=step, key=number, on_change=from_number, label_visibility="collapsed", format="%g")
+    cells[2].number_input(
+        f"Weight of {name}, exactly", min_value=0.0, step=step, key=number, on_change=from_number, label_visibility="collapsed", format="%g"
+    )
     if part is None:
         return
     cells[3].html(f'<div class="md-num">{count(part.rows)}</div>')
@@ -60,7 +64,12 @@ def _take_in(draft: Draft) -> None:
     others = [source for source in current.library().sources() if source.name not in named and source.rows > 0]
     if not others:
         return
-    chosen = st.selectbox("Take in another source", [None, *(source.name for source in others)], format_func=lambda name: name or "choose", key=draft.key("in"))
+    chosen = st.selectbox(
+        "Take in another source",
+        [None, *(source.name for source in others)],
+        format_func=lambda name: name or "choose",
+        key=draft.key("in"),
+    )
     if chosen:
         draft.set_weight(chosen, float(next(source.rows for source in others if source.name == chosen)))
         st.rerun()

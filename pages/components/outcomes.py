@@ -18,7 +18,8 @@ def outcome(run: Run) -> str:
 
 def _imported(result: dict[str, Any]) -> str:
     ledgers = result["sources"].values()
-    return f"{count(sum(ledger['kept'] for ledger in ledgers))} conversations kept, {count(sum(ledger['quarantined'] for ledger in ledgers))} quarantined"
+    kept, bad = (sum(ledger[state] for ledger in ledgers) for state in ("kept", "quarantined"))
+    return f"{count(kept)} conversations kept, {count(bad)} quarantined"
 
 
 def _tokenized(result: dict[str, Any]) -> str:

@@ -42,7 +42,9 @@ def fail(error: MixdownError) -> None:
 def empty(title: str, sentence: str) -> DeltaGenerator:
     """A place where nothing is yet: says what to do next; returns where to put the button for it."""
     place = st.container(border=True)
-    place.html(f'<div style="padding:1.2rem .6rem .4rem"><b>{html.escape(title)}</b><div class="md-quiet">{html.escape(sentence)}</div></div>')
+    place.html(
+        f'<div style="padding:1.2rem .6rem .4rem"><b>{html.escape(title)}</b><div class="md-quiet">{html.escape(sentence)}</div></div>'
+    )
     return place
 
 

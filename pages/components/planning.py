@@ -33,7 +33,7 @@ def planned(recipe: Recipe) -> Plan:
 
 
 def estimate(recipe: Recipe, source: str) -> TokenEstimate | None:
-    """What a conversation of the source becomes on average, sampled once per import, target and supervision; None when it cannot be said."""
+    """What a conversation of the source becomes on average, sampled once per import, target and supervision; None where unknown."""
     return _estimate(recipe, source, choices_of(recipe), imported_stamp(source), _stamp(recipe.target.path))
 
 

@@ -52,9 +52,12 @@ def _preview_and_tokenize(recipe: Recipe | None) -> list[Step]:
     made = datasets()
     mine = next((dataset for dataset in made if recipe is not None and dataset.manifest.recipe_hash == recipe.digest), None)
     looked = Step(
-        "Preview", "pages/preview.py", "Look at rows", mine is not None,
+        "Preview",
+        "pages/preview.py",
+        "Look at rows",
+        mine is not None,
         (current.target_label(recipe.target.path), "see what is trained on") if recipe else ("needs a recipe",),
-    )  # fmt: skip
+    )
     lines = ["no dataset of this recipe yet"]
     if mine is not None:
         manifest = mine.manifest

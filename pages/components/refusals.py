@@ -25,10 +25,15 @@ def refusal_banner(recipe: Recipe) -> None:
         return
     reasons = ", ".join(f"{reason} ({len(rows)})" for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])))
     with st.container(border=True):
-        st.markdown(f":material/warning: **{percent(total / looked)} of {count(looked)} sampled rows give nothing to train on:** {plain(reasons)}")
+        st.markdown(
+            f":material/warning: **{percent(total / looked)} of {count(looked)} sampled rows give nothing to train on:** {plain(reasons)}"
+        )
         with st.container(horizontal=True):
             for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1]))[:4]:
                 source, row = rows[0]
                 st.page_link(
-                    "pages/preview.py", label=plain(f"see one: {reason}"), icon=":material/search:", query_params={"source": source, "row": str(row)}
+                    "pages/preview.py",
+                    label=plain(f"see one: {reason}"),
+                    icon=":material/search:",
+                    query_params={"source": source, "row": str(row)},
                 )

@@ -30,7 +30,9 @@ def pager(key: str, total: int) -> None:
 def row_table(rows: Sequence[Mapping[str, Any]], *, key: str, columns: Mapping[str, str], height: int = 420) -> int | None:
     """Draw the rows with the given columns (key → title) and return the index in `rows` of the one that is selected."""
     frame = pd.DataFrame([{title: _cell(row.get(name)) for name, title in columns.items()} for row in rows], columns=list(columns.values()))
-    event = st.dataframe(frame, hide_index=True, key=key, on_select="rerun", selection_mode="single-row", height=min(height, 38 + 35 * max(len(frame), 1)))
+    event = st.dataframe(
+        frame, hide_index=True, key=key, on_select="rerun", selection_mode="single-row", height=min(height, 38 + 35 * max(len(frame), 1))
+    )
     chosen = event["selection"]["rows"] if event else []
     return int(chosen[0]) if chosen and chosen[0] < len(rows) else None
 

@@ -25,16 +25,25 @@ def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> Non
                 (count(float(np.median(sample.lengths))), "tokens in the median row"),
                 (count(max(sample.lengths)), "in the longest"),
                 (percent(share, 0), "of tokens trainable"),
-                (count(len(sample.lengths) / sample.rows) if len(sample.lengths) % sample.rows == 0 else f"{len(sample.lengths) / sample.rows:.1f}", "training rows per conversation"),
+                (
+                    count(len(sample.lengths) / sample.rows)
+                    if len(sample.lengths) % sample.rows == 0
+                    else f"{len(sample.lengths) / sample.rows:.1f}",
+                    "training rows per conversation",
+                ),
                 (count(sample.truncated), "cut"),
             ]
         )
         counts, edges = np.histogram(sample.lengths, bins=24)
         limit = supervision.seq_length if supervision.seq_length <= max(sample.lengths) * 1.5 else None
         charts.show(
-            charts.histogram(edges.tolist(), counts.tolist(), x="tokens in a training row", y="training rows", limit=limit, limit_text="limit"),
-            key="sample-lengths", height=240, alt="Lengths of training rows in the sample",
-        )  # fmt: skip
+            charts.histogram(
+                edges.tolist(), counts.tolist(), x="tokens in a training row", y="training rows", limit=limit, limit_text="limit"
+            ),
+            key="sample-lengths",
+            height=240,
+            alt="Lengths of training rows in the sample",
+        )
     for reason, rows in sorted(sample.dropped.items(), key=lambda item: -len(item[1])):
         st.page_link(
             "pages/preview.py",

@@ -34,9 +34,13 @@ def _target(chosen: Recipe) -> None:
     path = chosen.target.path
     options = list(dict.fromkeys([str(BUNDLED_TARGET), path, _OTHER]))
     picked = st.selectbox(
-        "Target", options, index=options.index(path), format_func=current.target_label, key=f"target-of-{chosen.name}-{path}",
+        "Target",
+        options,
+        index=options.index(path),
+        format_func=current.target_label,
+        key=f"target-of-{chosen.name}-{path}",
         help="The model that the drafter will draft for. It stands in the recipe.",
-    )  # fmt: skip
+    )
     if picked == _OTHER:
         typed = st.text_input("Folder or hub id", key=f"other-target-{chosen.name}", placeholder="/models/my-model")
         picked = typed.strip() or path

@@ -41,7 +41,7 @@ def imported_card(source: Source) -> None:
         st.page_link("pages/sources.py", label=f"**{plain(source.title or source.name)}**", query_params={"open": source.name})
         st.html(
             f'<div class="md-card-body"><div class="md-card-line"><i class="md-dot" style="background:{domain_colour(domain)}"></i>'
-            f'{html.escape(domain)} · {" ".join(lines)}</div>{kept_bar(ledger, domain)}'
+            f"{html.escape(domain)} · {' '.join(lines)}</div>{kept_bar(ledger, domain)}"
             f'<div class="md-card-line"><b>{kept}</b></div><div class="md-card-line">{" · ".join(facts) or "nothing to repair"}</div></div>'
         )
 
@@ -51,5 +51,6 @@ def waiting_card(entry: CatalogueEntry) -> None:
     with st.container(border=True, height="stretch"):
         st.html(
             f'<div class="md-card-title">{html.escape(entry.title)}</div><div class="md-card-line">'
-            f'<i class="md-dot" style="background:{domain_colour(entry.domain)}"></i>{html.escape(entry.domain)} · {html.escape(entry.licence or "")}</div>'
+            f'<i class="md-dot" style="background:{domain_colour(entry.domain)}"></i>'
+            f"{html.escape(entry.domain)} · {html.escape(entry.licence or '')}</div>"
         )

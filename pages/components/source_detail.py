@@ -26,7 +26,10 @@ _SORTS = {"row": "order of the file", "turns": "turns", "chars": "characters", "
 
 def source_detail(source: Source) -> None:
     """Draw it as the page's content."""
-    place = header(source.title or source.name, f"{source.domain or 'other'} · {source.licence or 'licence unknown'} · dialect {source.dialect or 'mixed'}")
+    place = header(
+        source.title or source.name,
+        f"{source.domain or 'other'} · {source.licence or 'licence unknown'} · dialect {source.dialect or 'mixed'}",
+    )
     if place.button("All sources", icon=":material/arrow_back:"):
         st.switch_page("pages/sources.py")
     ledger = source.ledger
@@ -58,7 +61,9 @@ def _rows(source: Source) -> None:
     search = search_column.text_input("Search the text", key=f"rows-search-{source.name}", placeholder="words in the conversation")
     sort = sort_column.selectbox("Order by", list(_SORTS), format_func=_SORTS.__getitem__, key=f"rows-sort-{source.name}")
     codes = [None, *sorted(source.ledger.repaired)]
-    repair = repair_column.selectbox("Repaired by", codes, format_func=lambda code: code or "anything or nothing", key=f"rows-repair-{source.name}")
+    repair = repair_column.selectbox(
+        "Repaired by", codes, format_func=lambda code: code or "anything or nothing", key=f"rows-repair-{source.name}"
+    )
     flags = st.pills("Only rows with", list(_FLAGS), selection_mode="multi", key=f"rows-flags-{source.name}", label_visibility="collapsed")
     where: dict[str, Any] = dict(_FLAGS[flag] for flag in flags)
     if repair is not None:
@@ -82,7 +87,10 @@ def _row(source: Source, row: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**Row {count(row)}**" + (" · prompt only" if stored.status == "prompt_only" else ""))
         st.page_link(
-            "pages/preview.py", label="See it as the target does", icon=":material/visibility:", query_params={"source": source.name, "row": str(row)}
+            "pages/preview.py",
+            label="See it as the target does",
+            icon=":material/visibility:",
+            query_params={"source": source.name, "row": str(row)},
         )
     talk, canonical, raw, repairs = st.tabs(["Conversation", "Canonical", "Raw", f"Repairs {len(stored.repairs)}"])
     with talk:
@@ -105,10 +113,16 @@ def _quarantine(source: Source) -> None:
         return
     ranked = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
     charts.show(
-        charts.bars({reason.replace("_", " "): amount for reason, amount in ranked.items()}, unit="rows", colours=[charts.TROUBLE] * len(ranked)),
-        key=f"reasons-{source.name}", height=70 + 34 * len(ranked), alt="Quarantined rows by reason",
-    )  # fmt: skip
-    reason = st.selectbox("Reason", [None, *ranked], format_func=lambda code: "all reasons" if code is None else code, key=f"reason-{source.name}")
+        charts.bars(
+            {reason.replace("_", " "): amount for reason, amount in ranked.items()}, unit="rows", colours=[charts.TROUBLE] * len(ranked)
+        ),
+        key=f"reasons-{source.name}",
+        height=70 + 34 * len(ranked),
+        alt="Quarantined rows by reason",
+    )
+    reason = st.selectbox(
+        "Reason", [None, *ranked], format_func=lambda code: "all reasons" if code is None else code, key=f"reason-{source.name}"
+    )
     if reason is not None:
         st.html(f'<div class="md-quiet">{html.escape(sentence(reason))}</div>')
     key = f"quarantine-page-{source.name}"
@@ -128,7 +142,13 @@ def _quarantine(source: Source) -> None:
 
 
 def _about(source: Source) -> None:
-    facts = {"Name": source.name, "Origin": str(source.origin), "Licence": source.licence, "Domain": source.domain, "Dialect": source.dialect}
+    facts = {
+        "Name": source.name,
+        "Origin": str(source.origin),
+        "Licence": source.licence,
+        "Domain": source.domain,
+        "Dialect": source.dialect,
+    }
     rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value or 'unknown'))}</td></tr>" for key, value in facts.items())
     st.html(f'<table class="md-tools">{rows}</table>')
     if source.ledger.repaired:

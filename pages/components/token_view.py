@@ -4,7 +4,7 @@ It draws `ExplainedToken`s; it does not know why a token is trained. A long row 
 """
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from core.chat import ExplainedToken
@@ -13,39 +13,60 @@ from pages.components.visible import visible
 WINDOW = 1500
 """Tokens drawn at once; a browser stays quick with about two thousand small elements."""
 
+_Placed = tuple[int, ExplainedToken]
+
 
 def legend() -> str:
     """What the two looks mean, in words."""
     return (
-        '<div class="md-legend"><span><span class="md-tok on">trainable</span>&ensp;the target must be predicted here</span>'
+        '<div class="md-legend"><span><span class="md-tok on">trainable</span>&ensp;the drafter must predict this</span>'
         '<span><span class="md-tok">masked</span>&ensp;context only</span><span>⏎ line break&ensp;· space&ensp;⇥ tab</span></div>'
     )
 
 
 def token_view(tokens: Sequence[ExplainedToken], start: int = 0, window: int = WINDOW) -> str:
-    """HTML for `tokens[start : start + window]`, grouped by message; every token carries its id, place, bytes and reason as a tooltip."""
-    shown = enumerate(tokens[start : start + window], start)
-    groups = groupby(shown, key=lambda item: (item[1].message, item[1].trainable, item[1].why))
-    return '<div class="md-tokens" role="list">' + "".join(_segment(list(group)) for _, group in groups) + "</div>"
+    """HTML for `tokens[start : start + window]`, a new block wherever the reason changes; each token tells id, place, bytes, reason."""
+    shown: Sequence[_Placed] = list(enumerate(tokens))[start : start + window]
+    blocks = groupby(shown, key=lambda item: (item[1].trainable, item[1].why))
+    return '<div class="md-tokens" role="list">' + "".join(_block(list(block)) for _, block in blocks) + "</div>"
 
 
-def _segment(group: list[tuple[int, ExplainedToken]]) -> str:
-    first = group[0][1]
-    state = "trainable" if first.trainable else "masked"
-    place = first.role or "template"
-    if first.message is not None:
-        place = f"{place}, message {first.message + 1}"
-    amount = f"{len(group)} token{'s' if len(group) != 1 else ''}"
+def _block(block: list[_Placed]) -> str:
+    first = block[0][1]
+    amount = f"{len(block):,} token{'s' if len(block) != 1 else ''}"
+    drawn = "".join(map(_token, _characters(block)))
     return (
-        f'<div class="md-seg {"on" if first.trainable else "off"}" role="listitem"><div class="code">{"".join(_tokens(group))}</div>'
-        f'<div class="why"><b>{state}</b> · {html.escape(place)}<br>{html.escape(first.why)}<br>{amount}</div></div>'
+        f'<div class="md-seg {"on" if first.trainable else "off"}" role="listitem"><div class="code">{drawn}</div>'
+        f'<div class="why"><b>{_state(first)}</b>, {amount}<br>{html.escape(first.why)}</div></div>'
     )
 
 
-def _tokens(group: list[tuple[int, ExplainedToken]]) -> Iterable[str]:
-    for position, token in group:
-        octets = token.bytes.hex(" ")
-        state = "trainable" if token.trainable else "masked"
-        tip = html.escape(f"id {token.id} · position {position} · bytes {octets} · {state}: {token.why}")
-        text = visible(token.text) if token.text else f'<span class="md-ctl">{octets}</span>'
-        yield f'<span class="md-tok{" on" if token.trainable else ""}" data-id="{token.id}" title="{tip}">{text}</span>'
+def _state(token: ExplainedToken) -> str:
+    return "trainable" if token.trainable else "masked"
+
+
+def _characters(block: list[_Placed]) -> Iterator[list[_Placed]]:
+    """The tokens one by one, but those that hold pieces of one character together."""
+    pieces: list[_Placed] = []
+    for placed in block:
+        pieces.append(placed)
+        try:
+            b"".join(token.bytes for _, token in pieces).decode("utf-8")
+        except UnicodeDecodeError as error:
+            # Only a cut at the very end can still become a character with the next token.
+            if error.reason == "unexpected end of data":
+                continue
+        yield pieces
+        pieces = []
+    if pieces:
+        yield pieces
+
+
+def _token(pieces: list[_Placed]) -> str:
+    places = ", ".join(str(place) for place, _ in pieces)
+    ids = ", ".join(str(token.id) for _, token in pieces)
+    octets = b"".join(token.bytes for _, token in pieces)
+    first = pieces[0][1]
+    text = octets.decode("utf-8", "replace") or first.text
+    tip = html.escape(f"id {ids} · position {places} · bytes {octets.hex(' ')} · {_state(first)}: {first.why}")
+    return f'<span class="md-tok{" on" if first.trainable else ""}" data-id="{ids}" title="{tip}">{visible(text)}</span>'

@@ -12,7 +12,17 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
-_SHORT = {0x1B: "ESC", 0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ", 0x200E: "LRM", 0x200F: "RLM", 0x202D: "LRO", 0x202E: "RLO", 0xFEFF: "BOM"}
+_SHORT = {
+    0x1B: "ESC",
+    0x200B: "ZWSP",
+    0x200C: "ZWNJ",
+    0x200D: "ZWJ",
+    0x200E: "LRM",
+    0x200F: "RLM",
+    0x202D: "LRO",
+    0x202E: "RLO",
+    0xFEFF: "BOM",
+}
 _EDGE_SPACES = re.compile(r"(?<=.) +$|^ {2,}|(?<=\s) +| {2,}", re.MULTILINE)
 
 
@@ -33,9 +43,7 @@ def visible(text: str) -> str:
 
     A single space between words stays a space, or no sentence could be read.
     """
-    if text and not text.strip(" "):
-        marked = "·" * len(text)
-    else:
-        marked = _EDGE_SPACES.sub(lambda match: "·" * len(match.group()), text)
+    only_spaces = text and not text.strip(" ")
+    marked = "·" * len(text) if only_spaces else _EDGE_SPACES.sub(lambda match: "·" * len(match.group()), text)
     shown = _HIDDEN.sub(_chip, html.escape(marked))
     return shown.replace("\n", '<span class="md-ws">⏎</span>\n').replace("\t", '<span class="md-ws">⇥</span>')

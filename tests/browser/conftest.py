@@ -48,8 +48,11 @@ def _serve(home: Path, port: int) -> subprocess.Popen[bytes]:
     log = (home.parent / "server.log").open("ab")
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"],
-        cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"MIXDOWN_HOME": str(home), "OMP_NUM_THREADS": "2"},
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=log,
+        stderr=log,
+        env=os.environ | {"MIXDOWN_HOME": str(home), "OMP_NUM_THREADS": "2"},
+    )
     for _ in range(600):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5):

@@ -29,9 +29,14 @@ def test_a_hostile_row_runs_no_script_and_loads_nothing(dashboard: Dashboard, pa
     monkeypatch.setenv("MIXDOWN_HOME", str(dashboard.home))
     first_recipe()
     outside: list[str] = []
-    page.on("request", lambda request: outside.append(request.url) if not request.url.startswith((dashboard.url, "data:", "blob:")) else None)
+    page.on(
+        "request", lambda request: outside.append(request.url) if not request.url.startswith((dashboard.url, "data:", "blob:")) else None
+    )
 
-    for address, tabs in ((f"preview?source=evil&row=0", ("Conversation", "Rendered", "Raw", "Tokens")), ("sources?open=evil", ("Quarantine 1", "Rows"))):
+    for address, tabs in (
+        ("preview?source=evil&row=0", ("Conversation", "Rendered", "Raw", "Tokens")),
+        ("sources?open=evil", ("Quarantine 1", "Rows")),
+    ):
         page.goto(f"{dashboard.url}/{address}")
         for tab in tabs:
             page.get_by_role("tab", name=tab).click()

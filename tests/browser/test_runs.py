@@ -25,7 +25,7 @@ def test_a_stopped_run_leaves_no_process(dashboard: Dashboard, page: Page):
     assert processes_of(dashboard.home)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    gone, alive = psutil.wait_procs(processes_of(dashboard.home), timeout=30)
+    _, alive = psutil.wait_procs(processes_of(dashboard.home), timeout=30)
     assert not alive
     assert not processes_of(dashboard.home)
 

@@ -7,10 +7,20 @@ def test_reasoning_is_folded_and_calls_show_their_arguments():
         Conversation(
             (
                 Message("user", "Weather in Oslo?"),
-                Message("assistant", "", reasoning_content="look it up", tool_calls=(ToolCall("call_1", "weather", {"city": "Oslo", "days": 3}),)),
+                Message(
+                    "assistant",
+                    "",
+                    reasoning_content="look it up",
+                    tool_calls=(ToolCall("call_1", "weather", {"city": "Oslo", "days": 3}),),
+                ),
                 Message("tool", '{"sky": "clear"}', tool_call_id="call_1", name="weather"),
             ),
-            ({"type": "function", "function": {"name": "weather", "description": "Weather of a city", "parameters": {"properties": {"city": {}}}}},),
+            (
+                {
+                    "type": "function",
+                    "function": {"name": "weather", "description": "Weather of a city", "parameters": {"properties": {"city": {}}}},
+                },
+            ),
         )
     )
     assert "<details><summary>reasoning" in shown
@@ -37,5 +47,7 @@ def test_every_field_of_a_hostile_row_is_text():
 
 
 def test_odd_tools_do_not_break_the_view():
-    shown = conversation_view(Conversation((Message("user", "hi"),), ({"type": "function"}, {"function": {"name": 3, "parameters": {"properties": []}}})))
+    shown = conversation_view(
+        Conversation((Message("user", "hi"),), ({"type": "function"}, {"function": {"name": 3, "parameters": {"properties": []}}}))
+    )
     assert "2 tools offered" in shown

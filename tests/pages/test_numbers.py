@@ -3,7 +3,9 @@ import pytest
 from pages.components.numbers import count, duration, percent, plural, short, size
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0"), (9_999, "9,999"), (41_000, "41 k"), (1_420_000, "1.42 M"), (512e6, "512 M"), (None, "–")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (9_999, "9,999"), (41_000, "41 k"), (1_420_000, "1.42 M"), (512e6, "512 M"), (None, "–")]
+)
 def test_headlines_have_three_figures(value, text):
     assert short(value) == text
 
