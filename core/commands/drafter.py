@@ -30,7 +30,6 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed of weights, order and anchors.", min=0)] = None,
     measure: Annotated[bool, typer.Option("--evaluate/--no-evaluate", help="Measure the acceptance length afterwards.")] = True,
     prompts: Prompts = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a drafter of ours that is there.")] = False,
     as_json: AsJSON = False,
     home: Home = None,
 ) -> None:
@@ -44,7 +43,6 @@ def train(
         "block_size": block_size,
         "learning_rate": learning_rate,
         "seed": seed,
-        "overwrite": overwrite or None,
     }
     job = TrainJob(
         home=Workspace.at(home).home,
@@ -78,7 +76,7 @@ def evaluate(
     job = EvaluateJob(
         home=Workspace.at(home).home, drafter=drafter.resolve(), target=target, prompts=prompts, max_new_tokens=max_new_tokens
     )
-    report = perform_here(job, TerminalWatcher())
+    report = perform_here(job, TerminalWatcher())["evaluation"]
     if as_json:
         emit(report)
     else:

@@ -27,11 +27,11 @@ def demo(
     ] = None,
 ) -> None:
     """Go the whole path once on the bundled data: sources, mix, dataset, drafter, acceptance length."""
-    from core.jobs import DemoJob, perform_here
+    from core.jobs import DemoJob, free_name, perform_here
 
     workspace = Workspace.at(home or os.environ.get("MIXDOWN_HOME") or _fresh())
     say(f"workspace {workspace.home}")
-    result = perform_here(DemoJob(home=workspace.home, train_seconds=seconds), TerminalWatcher())
+    result = perform_here(DemoJob(home=workspace.home, name=free_name(workspace, "demo"), train_seconds=seconds), TerminalWatcher())
     if as_json:
         emit(result)
         return

@@ -33,6 +33,7 @@ def tokenize(
     validation: Annotated[float | None, typer.Option(help="Share held out, instead of the recipe's.", min=0, max=0.99)] = None,
     workers: Annotated[int, typer.Option(help="Worker processes; the result is the same for any number.", min=1)] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset of ours that is there.")] = False,
+    resume: Annotated[bool, typer.Option(help="Continue what an interrupted run of this recipe left, or start over.")] = True,
     as_json: AsJSON = False,
     home: Home = None,
 ) -> None:
@@ -55,7 +56,9 @@ def tokenize(
         validation=validation,
     )
     chosen = chosen_recipe(workspace, recipe, options)
-    job = TokenizeJob(home=workspace.home, recipe=recipe_text(chosen), out=out.resolve(), workers=workers, overwrite=overwrite)
+    job = TokenizeJob(
+        home=workspace.home, recipe=recipe_text(chosen), out=out.resolve(), workers=workers, overwrite=overwrite, resume=resume
+    )
     report = perform_here(job, TerminalWatcher())
     if as_json:
         emit(report)

@@ -7,7 +7,7 @@ they hold none of its logic.
 from core.jobs.evaluating import EvaluateJob
 from core.jobs.importing import ImportItem, ImportJob, bundled_items
 from core.jobs.job import Job, begin, perform_here, run
-from core.jobs.path import DemoJob
+from core.jobs.path import DemoJob, free_name
 from core.jobs.tokenizing import TokenizeJob
 from core.jobs.training import TrainJob
 
@@ -21,6 +21,7 @@ __all__ = [
     "TrainJob",
     "begin",
     "bundled_items",
+    "free_name",
     "perform_here",
     "run",
 ]

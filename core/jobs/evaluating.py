@@ -1,10 +1,17 @@
-"""Measure what the target accepts from a drafter."""
+"""Measure what the target accepts from a drafter, and what its untrained twin would have got."""
 
 from pathlib import Path
 from typing import Any, ClassVar
 
 from core.jobs.job import Job
+from core.runs.files import write_json
 from core.watch import Watcher
+
+REPORT = "evaluation.json"
+"""In the drafter's folder: `{"evaluation", "untrained"}`, each an evaluation report."""
+
+UNTRAINED_PROMPTS, UNTRAINED_TOKENS = 24, 32
+"""An untrained drafter gains nothing wherever one looks; a few short answers show it."""
 
 
 class EvaluateJob(Job):
@@ -26,8 +33,18 @@ class EvaluateJob(Job):
         return [self.drafter]
 
     def perform(self, watcher: Watcher) -> dict[str, Any]:
-        """Returns the evaluation report."""
-        from core.drafter import evaluate
+        """Returns `{"evaluation", "untrained"}`."""
+        return measure(self.drafter, Path(self.target), watcher, self.prompts, self.max_new_tokens)
 
-        options = {} if self.max_new_tokens is None else {"max_new_tokens": self.max_new_tokens}
-        return evaluate(self.drafter, self.target, limit=self.prompts, watcher=watcher, **options).to_json()
+
+def measure(drafter: Path, target: Path, watcher: Watcher, prompts: int | None = None, max_new_tokens: int | None = None) -> dict[str, Any]:
+    """Evaluate a drafter and its untrained twin; the reports are also kept in the drafter's folder."""
+    from core.drafter import evaluate
+
+    options = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    fewer = min(UNTRAINED_PROMPTS, prompts or UNTRAINED_PROMPTS)
+    untrained = evaluate(drafter, target, limit=fewer, max_new_tokens=UNTRAINED_TOKENS, untrained=True, watcher=watcher)
+    trained = evaluate(drafter, target, limit=prompts, watcher=watcher, **options)
+    reports = {"evaluation": trained.to_json(), "untrained": untrained.to_json()}
+    write_json(drafter / REPORT, reports)
+    return reports

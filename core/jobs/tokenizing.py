@@ -15,6 +15,8 @@ class TokenizeJob(Job):
     out: Path
     workers: int = 1
     overwrite: bool = False
+    resume: bool = True
+    """Continue from what an interrupted run of the same recipe finished here, if there is any."""
 
     @property
     def title(self) -> str:
@@ -31,6 +33,12 @@ class TokenizeJob(Job):
         from core.tokens import tokenize
 
         report = tokenize(
-            self.workspace, parse_recipe(self.recipe), self.out, workers=self.workers, overwrite=self.overwrite, watcher=watcher
+            self.workspace,
+            parse_recipe(self.recipe),
+            self.out,
+            workers=self.workers,
+            overwrite=self.overwrite,
+            resume=self.resume,
+            watcher=watcher,
         )
         return report.to_json()

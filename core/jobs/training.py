@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from core.jobs.evaluating import measure
 from core.jobs.job import Job
 from core.watch import Watcher
 
@@ -33,9 +34,10 @@ class TrainJob(Job):
         return [self.out]
 
     def perform(self, watcher: Watcher) -> dict[str, Any]:
-        """Returns `{"train": ..., "evaluation": ... | null}`."""
-        from core.drafter import TrainSettings, evaluate, train
+        """Returns `{"train", "evaluation", "untrained"}`; the reports are null without `evaluate`."""
+        from core.drafter import TrainSettings, train
 
-        trained = train(self.data, self.target, self.out, TrainSettings.parse(self.settings), watcher)
-        report = evaluate(self.out, self.target, limit=self.prompts, watcher=watcher) if self.evaluate else None
-        return {"train": trained.to_json(), "evaluation": None if report is None else report.to_json()}
+        target = Path(self.target)
+        trained = train(self.data, target, self.out, TrainSettings(**self.settings), watcher)
+        reports = measure(self.out, target, watcher, self.prompts) if self.evaluate else {"evaluation": None, "untrained": None}
+        return {"train": trained.to_json(), **reports}

@@ -189,7 +189,7 @@ class RunStore:
         if outcome["state"] == "failed":
             raise RunError(outcome["error"]["message"], outcome["error"]["exit_code"])
         if outcome["state"] == "cancelled":
-            raise RunError(f"Run {folder.name} was cancelled; nothing half-written is left.")
+            raise RunError(f"Run {folder.name} was cancelled; nothing unfinished stands under a final name.")
         return self.get(folder.name)
 
     def cancel(self, run_id: str, *, wait: bool = False, grace: float = GRACE) -> None:

@@ -3,6 +3,7 @@
 It knows how conversations become files. It does not know raw dialects, how a template prints, or what is trained on the result.
 """
 
+from core.tokens.estimate import sample_estimate
 from core.tokens.frequencies import coverage, read_frequencies
 from core.tokens.lengths import LengthHistogram, length_histogram
 from core.tokens.manifest import Manifest, ManifestBroken, NotADataset
@@ -23,6 +24,7 @@ __all__ = [
     "discard_partial",
     "length_histogram",
     "read_frequencies",
+    "sample_estimate",
     "tokenize",
     "verify",
 ]
