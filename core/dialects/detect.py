@@ -1,0 +1,54 @@
+"""Which dialect a source is, judged by its first rows, with a score, the reason and what else is mixed in.
+
+It knows how to count recognised rows, nothing of how they are converted.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.conversation import JSONObject
+from core.dialects.opening import NotARecord, record_of
+from core.dialects.registry import DIALECTS, recognise
+from core.dialects.rows import RawRow
+
+ENOUGH_ROWS = 200
+"""How many rows to look at before believing a detection."""
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Detection:
+    """`score` is the share of readable rows that show the dialect's signature, from 0 to 1; `mixture` counts rows by dialect."""
+
+    dialect: str | None
+    score: float
+    reason: str
+    mixture: dict[str, int]
+
+    def to_json(self) -> JSONObject:
+        """`{"dialect", "score", "reason", "mixture"}`."""
+        return {"dialect": self.dialect, "score": self.score, "reason": self.reason, "mixture": self.mixture}
+
+
+def detect(rows: Sequence[RawRow]) -> Detection:
+    """What the rows are; give it `ENOUGH_ROWS` or more where there are so many."""
+    counts: Counter[str] = Counter()
+    unreadable = 0
+    for row in rows:
+        if row.problem is not None:
+            unreadable += 1
+            continue
+        try:
+            found = recognise(record_of(row.value))
+        except (NotARecord, RecursionError):
+            found = None
+        counts[found.name if found else UNKNOWN] += 1
+    mixture = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    best = next((name for name in mixture if name != UNKNOWN), None)
+    read = sum(counts.values())
+    if best is None:
+        return Detection(None, 0.0, f"None of {read} rows has the shape of a known dialect ({unreadable} could not be read).", mixture)
+    reason = f"{counts[best]} of {read} rows have {DIALECTS[best].signature}."
+    return Detection(best, round(counts[best] / read, 4), reason, mixture)

@@ -1,0 +1,104 @@
+"""Whole conversations in one text: Glaive's marked transcript, and text already formatted for a known template."""
+
+import re
+
+from core.dialects.dialect import Dialect, Outline
+from core.dialects.draft import Draft, RawRecord
+from core.dialects.handling import Handling, Quarantined
+from core.dialects.message_lists import tools_of_row
+from core.dialects.messages import read_turns
+
+_MARK = re.compile(r"(?:\A|(?<=\n)|(?<=\|>))[ \t]*(SYSTEM|USER|ASSISTANT|FUNCTION RESPONSE):[ ]?")
+_END = "<|endoftext|>"
+
+_TEXT_COLUMNS = ("text", "formatted", "formatted_text", "conversation", "content")
+_BEGINNINGS = ("<s>", "<bos>", "<|begin_of_text|>", _END)
+_FORMATS = (
+    ("<|im_start|>", re.compile(r"<\|im_start\|>([^\n<]{1,40})\n"), ("<|im_end|>",)),
+    ("<|start_header_id|>", re.compile(r"<\|start_header_id\|>([^<]{1,40})<\|end_header_id\|>\n*"), ("<|eot_id|>", "<|eom_id|>")),
+    ("<start_of_turn>", re.compile(r"<start_of_turn>([^\n<]{1,40})\n"), ("<end_of_turn>",)),
+    ("<|user|>", re.compile(r"<\|(system|user|assistant|tool|observation)\|>\n?"), ("<|end|>", "</s>", _END)),
+    ("### Human:", re.compile(r"(?:\A|(?<=\n)|(?<= ))### (Human|Assistant):[ ]?"), ()),
+)
+_HEADERS = ("[INST]", "<|start|>", "<|message|>", "<｜User｜>")
+
+
+def _read_glaive(record: RawRecord, handling: Handling) -> Draft:
+    items: list[dict[str, str]] = []
+    system = record.get("system")
+    if isinstance(system, str) and system.strip():
+        items.append({"role": "system", "content": system.strip().removeprefix("SYSTEM:").strip()})
+    chat = record.get("chat")
+    if not isinstance(chat, str):
+        raise Quarantined("no_messages", f"a chat of type {type(chat).__name__}", "chat")
+    marks = [mark for mark in _MARK.finditer(chat) if _at_break(chat, mark.start())]
+    for index, mark in enumerate(marks):
+        end = marks[index + 1].start() if index + 1 < len(marks) else len(chat)
+        text = chat[mark.end() : end].strip().removesuffix(_END).rstrip()
+        items.append({"role": mark[1], "content": text})
+    turns = read_turns(items, handling, "chat")
+    for turn in turns:
+        turn.native = True
+    tools = tools_of_row(record, handling)
+    return Draft(turns, tools.tools, padded=tools.padded)
+
+
+def _at_break(text: str, position: int) -> bool:
+    """Whether a mark stands after an empty line or an end token, not on a line inside somebody's text."""
+    before = text[max(0, position - 64) : position].rstrip(" \t")
+    return not before.strip() or before.endswith(("\n\n", _END, "\n\r\n")) or before.rstrip().endswith(_END)
+
+
+def _formatted(row: Outline) -> str | None:
+    for key in _TEXT_COLUMNS:
+        value = row.record.get(key)
+        if isinstance(value, str):
+            lead = value[:200].lstrip()
+            for beginning in _BEGINNINGS:
+                lead = lead.removeprefix(beginning).lstrip()
+            if lead.startswith(tuple(sign for sign, _, _ in _FORMATS)) or lead.startswith(_HEADERS):
+                return key
+    return None
+
+
+def _read_formatted(record: RawRecord, handling: Handling) -> Draft:
+    key = _formatted(Outline(record))
+    text = record[key] if key else ""
+    for sign, header, endings in _FORMATS:
+        if sign in text:
+            items = _formatted_items(text, header, endings)
+            if items:
+                return Draft(read_turns(items, handling, key or "text"))
+    raise Quarantined("unknown_template_text", text, key)
+
+
+def _formatted_items(text: str, header: re.Pattern[str], endings: tuple[str, ...]) -> list[dict[str, str]]:
+    headers = list(header.finditer(text))
+    items: list[dict[str, str]] = []
+    for index, found in enumerate(headers):
+        end = headers[index + 1].start() if index + 1 < len(headers) else len(text)
+        body = text[found.end() : end]
+        for ending in endings:
+            body = body.partition(ending)[0]
+        items.append({"role": found[1].strip(), "content": body.removesuffix("\n") if endings else body.strip()})
+    if items and not items[-1]["content"].strip() and len(items) > 1:
+        items.pop()
+    return items
+
+
+GLAIVE = Dialect(
+    "glaive_flat",
+    "Glaive transcript",
+    "a chat text with USER:, ASSISTANT: and FUNCTION RESPONSE:, and a system text",
+    lambda keys: "chat" in keys,
+    lambda row: row.is_text("chat") and ("USER:" in row.record["chat"] or "ASSISTANT:" in row.record["chat"]),
+    _read_glaive,
+)
+PREFORMATTED = Dialect(
+    "preformatted_text",
+    "Text formatted for a template",
+    "one text with a template's header tokens, such as <|im_start|>",
+    lambda keys: any(key in keys for key in _TEXT_COLUMNS) and len(keys) <= 6,
+    lambda row: _formatted(row) is not None,
+    _read_formatted,
+)

@@ -1,0 +1,192 @@
+"""Reads a list of turns, whatever its keys are called: `role`/`content`, `from`/`value`, question-and-answer pairs, blocks.
+
+It yields turns as they stand; text calls, reasoning tags, order and ids are put right later.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.dialects.blocks import has_blocks, read_blocks
+from core.dialects.content import result_text, text_of
+from core.dialects.draft import Turn
+from core.dialects.handling import Handling, Quarantined
+from core.dialects.roles import Meaning, meaning
+from core.dialects.tool_calls import calls_in_text, read_calls
+
+ROLE_KEYS = ("role", "from", "speaker", "author", "sender")
+CONTENT_KEYS = ("content", "value", "text", "message")
+_PAIRS = (("input", "output"), ("user", "assistant"), ("human", "assistant"), ("question", "answer"), ("prompt", "response"))
+_REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
+
+
+def read_turns(items: object, handling: Handling, field: str) -> list[Turn]:
+    """The turns of a list of raw ones; `field` is its name in the row. Raises `Quarantined`."""
+    if not isinstance(items, list):
+        raise Quarantined("bad_messages", f"turns of type {type(items).__name__}", field)
+    turns: list[Turn] = []
+    styles: set[tuple[str | None, str | None]] = set()
+    for index, item in enumerate(items):
+        where = f"{field}[{index}]"
+        if item is None:
+            handling.repair("empty_turn_dropped", field=where)
+            continue
+        if not isinstance(item, dict):
+            raise Quarantined("bad_message", f"a turn of type {type(item).__name__}", where)
+        turns += _read(item, styles, handling, where)
+    if len({role for role, _ in styles}) > 1 or len({content for _, content in styles if content}) > 1:
+        handling.repair("mixed_keys", field=field)
+    return join_parts(turns)
+
+
+def join_parts(turns: list[Turn]) -> list[Turn]:
+    """Turns that are only pieces of an assistant's (its reasoning, its call, its answer, by their role's name) put together."""
+    if all(turn.part is None for turn in turns):
+        return turns
+    joined: list[Turn] = []
+    for turn in turns:
+        last = joined[-1] if joined else None
+        if last is None or last.role != "assistant" or turn.role != "assistant" or not _continues(last, turn):
+            joined.append(turn)
+            continue
+        last.content = "\n\n".join(text for text in (last.content, turn.content) if text)
+        last.reasoning = "\n\n".join(text for text in (last.reasoning, turn.reasoning) if text) or None
+        last.calls += turn.calls
+        last.part = turn.part
+    return joined
+
+
+def _continues(last: Turn, turn: Turn) -> bool:
+    """Whether the piece belongs to the turn before: reasoning begins a turn, calls end one."""
+    if turn.part == "reasoning":
+        return last.part == "reasoning"
+    if turn.part == "call":
+        return True
+    return last.part == "reasoning"
+
+
+def _read(item: Mapping[str, Any], styles: set[tuple[str | None, str | None]], handling: Handling, where: str) -> list[Turn]:
+    role_key = next((key for key in ROLE_KEYS if item.get(key) is not None), None)
+    if role_key is None:
+        return _read_pair(item, handling, where)
+    name = item[role_key]
+    if isinstance(name, dict) and isinstance(name.get("role"), str):
+        name = name["role"]
+    content_key = next((key for key in CONTENT_KEYS if key in item), None)
+    styles.add((role_key, content_key))
+    if not isinstance(name, str) or not name.strip():
+        raise Quarantined("missing_role", f"a role of type {type(name).__name__}: {name!r:.80}", f"{where}.{role_key}")
+    role = meaning(name)
+    if role is None:
+        handling.refuse("unknown_role", name, f"{where}.{role_key}")
+        return []
+    if role.repair:
+        handling.repair(role.repair, name, f"{where}.{role_key}")
+    content = item[content_key] if content_key else None
+    if content_key is None and not any(item.get(key) for key in ("tool_calls", "function_call", *_REASONING_KEYS)):
+        raise Quarantined("bad_message", "a turn without content", where)
+    content_field = f"{where}.{content_key}" if content_key else where
+    if isinstance(content, list) and has_blocks(content):
+        return read_blocks(content, role.role, handling, content_field)
+    if role.role == "tool":
+        return [_read_result(item, role, content, handling, content_field)]
+    if role.role == "assistant":
+        return [_read_assistant(item, role, handling, where, content_field)]
+    return [Turn(role.role, text_of(content, handling, content_field), name=_text(item.get("name")), field=content_field)]
+
+
+def _read_pair(item: Mapping[str, Any], handling: Handling, where: str) -> list[Turn]:
+    for asked, said in _PAIRS:
+        if asked in item and said in item:
+            return [
+                Turn("user", text_of(item[asked], handling, f"{where}.{asked}"), field=f"{where}.{asked}"),
+                Turn("assistant", text_of(item[said], handling, f"{where}.{said}"), field=f"{where}.{said}"),
+            ]
+    raise Quarantined("missing_role", "a turn with the keys " + ", ".join(map(str, item)), where)
+
+
+def _read_assistant(item: Mapping[str, Any], role: Meaning, handling: Handling, where: str, field: str) -> Turn:
+    content = next((item[key] for key in CONTENT_KEYS if key in item), None)
+    if role.part == "call":
+        return _read_call_turn(item, content, handling, field)
+    text = text_of(content, handling, field)
+    if role.part == "reasoning":
+        return Turn("assistant", reasoning=text.strip() or None, part="reasoning", field=field)
+    calls = read_calls(item.get("tool_calls"), handling, f"{where}.tool_calls")
+    if not calls and item.get("function_call"):
+        calls = read_calls({"function": item["function_call"]}, handling, f"{where}.function_call")
+        for call in calls:
+            call.native = True
+    return Turn(
+        "assistant",
+        text,
+        reasoning=_reasoning(item, text, handling, where),
+        calls=calls,
+        name=_text(item.get("name")),
+        part=role.part,
+        field=field,
+    )
+
+
+def _reasoning(item: Mapping[str, Any], text: str, handling: Handling, where: str) -> str | None:
+    """Reasoning in a field of its own; SWE-agent's `thought` repeats what the content says and is none then."""
+    found: dict[str, None] = {}
+    for key in _REASONING_KEYS:
+        value = item.get(key)
+        if value is None or isinstance(value, bool):
+            continue
+        written = text_of(value, handling, f"{where}.{key}")
+        if written.strip():
+            found[written] = None
+    thought = item.get("thought")
+    if isinstance(thought, str) and thought.strip() and "action" not in item and thought.strip() not in text:
+        found[thought] = None
+    if len(found) > 1:
+        handling.repair("reasoning_merged", field=where)
+    return "\n\n".join(found) or None
+
+
+def _read_call_turn(item: Mapping[str, Any], content: Any, handling: Handling, field: str) -> Turn:
+    """A turn whose role says that it is a call: its content is one or several, as JSON, a literal or tagged text."""
+    calls = read_calls(item.get("tool_calls"), handling, field)
+    if calls:
+        return Turn("assistant", text_of(content, handling, field), calls=calls, part="call", field=field)
+    if isinstance(content, dict | list):
+        calls = read_calls(content, handling, field)
+        for call in calls:
+            call.native = True
+        return Turn("assistant", calls=calls, part="call", field=field)
+    text = text_of(content, handling, field)
+    found = calls_in_text(text, handling, field)
+    return Turn("assistant", "" if found else text, calls=found or [], part="call", field=field)
+
+
+def _read_result(item: Mapping[str, Any], role: Meaning, content: Any, handling: Handling, field: str) -> Turn:
+    if role.either:
+        value = content if isinstance(content, str) else ""
+        calls = calls_in_text(value, handling, field) if value.lstrip()[:1] in ("{", "[") and '"arguments"' in value else None
+        if calls:
+            return Turn("assistant", calls=calls, part="call", field=field)
+    call_id = next((found for key in _CALL_IDS if (found := _id(item.get(key))) is not None), None)
+    several = item.get("tool_call_ids")
+    if call_id is None and isinstance(several, list) and several:
+        call_id = _id(several[0])
+    # A name beside a legacy function result is how it says which call it answers; beside an id it is kept as it stands.
+    return Turn(
+        "tool",
+        result_text(content, handling, field),
+        call_id=call_id,
+        name=_text(item.get("name")),
+        field=field,
+        native=role.either or "from" in item,
+    )
+
+
+def _id(value: Any) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

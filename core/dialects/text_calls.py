@@ -1,0 +1,178 @@
+"""Calls that an assistant wrote as text: Hermes' `<tool_call>`, Glaive's `<functioncall>`, `<function=…>` XML.
+
+A tag in code, or one with nothing call-like after it, is text about tags. It does not know whose results come next.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.conversation import JSONObject
+from core.dialects.draft import Call
+from core.dialects.handling import Handling
+from core.dialects.literals import NotALiteral, parse, parse_json, parse_python
+from core.dialects.tool_calls import call_in_text, calls_in_text
+from core.dialects.typed_values import typed
+
+_OPENING = re.compile(r"<tool_call>|<functioncall>|<function=([^<>\n]{1,256})>")
+_PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,256})>")
+_VALUE_END = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))")
+_FUNCTION_END = re.compile(r"\s*</function>")
+_QUOTED_ARGUMENTS = re.compile(r""""arguments"\s*:\s*'(.*)'\s*}""", re.DOTALL)
+
+Schemas = Mapping[str, JSONObject]
+"""By tool name, the schemas of its parameters: they type the values of XML calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Calls that stand in the text up to `end`; `calls` None: it is meant as a call but does not parse."""
+
+    calls: list[Call] | None
+    end: int
+
+
+def take_calls(text: str, schemas: Schemas, handling: Handling, field: str) -> tuple[str, list[Call]]:
+    """The text without its calls, and the calls. Raises `Quarantined` with `bad_call_text` where one does not parse."""
+    if "<tool_call>" not in text and "<function" not in text:
+        return text, []
+    calls: list[Call] = []
+    kept: list[str] = []
+    position = 0
+    scanned = 0
+    fences = 0
+    while True:
+        opening = _OPENING.search(text, scanned)
+        if opening is None:
+            break
+        fences += text.count("```", scanned, opening.start())
+        scanned = opening.end()
+        if fences % 2 or text[opening.start() - 1 : opening.start()] == "`":
+            continue
+        found = _read(text, opening, schemas, handling, field)
+        if found is None:
+            continue
+        if found.calls is None:
+            handling.refuse("bad_call_text", text[opening.start() : found.end], field)
+            continue
+        kept.append(text[position : opening.start()])
+        calls += found.calls
+        position = scanned = found.end
+    if not calls:
+        return text, []
+    kept.append(text[position:])
+    return "\n\n".join(piece for piece in (part.strip() for part in kept) if piece), calls
+
+
+def _read(text: str, opening: re.Match[str], schemas: Schemas, handling: Handling, field: str) -> _Found | None:
+    if opening[0] == "<tool_call>":
+        return _tool_call(text, opening.end(), schemas, handling, field)
+    if opening[0] == "<functioncall>":
+        return _function_call(text, opening.end(), handling, field)
+    return _xml_call(text, opening.end(), opening[1].strip().strip("\"'"), schemas)
+
+
+def _tool_call(text: str, start: int, schemas: Schemas, handling: Handling, field: str) -> _Found | None:
+    lead = start
+    while lead < len(text) and text[lead].isspace():
+        lead += 1
+    xml = _OPENING.match(text, lead)
+    if xml and xml[1]:
+        found = _xml_call(text, xml.end(), xml[1].strip().strip("\"'"), schemas)
+        closing = re.compile(r"\s*</tool_call>").match(text, found.end)
+        return _Found(found.calls, closing.end() if closing else found.end)
+    if text[lead : lead + 1] not in ("{", "["):
+        return None
+    end = -1
+    for closing in _closings(text, lead):
+        end = closing
+        calls = calls_in_text(text[lead:closing], handling, field)
+        if calls:
+            return _Found(calls, min(len(text), closing + len("</tool_call>")))
+    return _Found(None, min(len(text), end + len("</tool_call>")))
+
+
+def _closings(text: str, start: int) -> list[int]:
+    """Where the body may end: at the first closing tag or, should that stand inside a string, one of the next two."""
+    ends: list[int] = []
+    while len(ends) < 3:
+        end = text.find("</tool_call>", start)
+        if end < 0:
+            break
+        ends.append(end)
+        start = end + 1
+    return ends or [len(text)]
+
+
+def _function_call(text: str, start: int, handling: Handling, field: str) -> _Found | None:
+    ends = [end for mark in ("<|endoftext|>", "</functioncall>") if (end := text.find(mark, start)) >= 0]
+    end = min(ends, default=len(text))
+    body = text[start:end].strip()
+    if not body.startswith("{"):
+        return None
+    for reading in (_as_json, _as_quoted_arguments, _as_python):
+        call = call_in_text(reading(body), handling, field)
+        if call:
+            return _Found([call], end)
+    return _Found(None, end)
+
+
+def _as_json(body: str) -> object:
+    try:
+        return parse_json(body)
+    except NotALiteral:
+        return None
+
+
+def _as_quoted_arguments(body: str) -> object:
+    """Glaive's own form, which is neither JSON nor Python: an object whose arguments are JSON between single quotes."""
+    quoted = _QUOTED_ARGUMENTS.search(body)
+    if not quoted:
+        return None
+    try:
+        outer = parse_json(body[: quoted.start()].rstrip().rstrip(",") + body[quoted.end() - 1 :])
+        return {**outer, "arguments": parse_json(quoted[1])} if isinstance(outer, dict) else None
+    except NotALiteral:
+        return None
+
+
+def _as_python(body: str) -> object:
+    try:
+        return parse_python(body)
+    except NotALiteral:
+        return None
+
+
+def _xml_call(text: str, start: int, name: str, schemas: Schemas) -> _Found:
+    """`<parameter=key>value</parameter>` until `</function>`; a stop token may have cut that closing tag off at the end."""
+    properties = schemas.get(name, {})
+    arguments: JSONObject = {}
+    position = start
+    while parameter := _PARAMETER.match(text, position):
+        end = _VALUE_END.search(text, parameter.end())
+        if not end:
+            return _Found(None, len(text))
+        arguments[parameter[1].strip()] = typed(_trimmed(text[parameter.end() : end.start()]), properties.get(parameter[1].strip()))
+        position = end.end()
+    closing = _FUNCTION_END.match(text, position)
+    if closing:
+        return _Found([Call(name, arguments)], closing.end())
+    if not text[position:].strip():
+        return _Found([Call(name, arguments)] if arguments else None, len(text))
+    return _json_body(text, start, name)
+
+
+def _json_body(text: str, start: int, name: str) -> _Found:
+    """Llama 3.1's form of it: `<function=name>{"key": value}</function>`."""
+    end = text.find("</function>", start)
+    end = len(text) if end < 0 else end
+    try:
+        value, _ = parse(text[start:end])
+    except NotALiteral:
+        value = None
+    return _Found([Call(name, value)] if isinstance(value, dict) else None, min(len(text), end + len("</function>")))
+
+
+def _trimmed(value: str) -> str:
+    """The value without the one line break that the notation puts on either side."""
+    return value.removeprefix("\n").removesuffix("\n")
