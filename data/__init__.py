@@ -1,0 +1,1 @@
+"""What ships with Mixdown: sample sources in their raw dialects, the demo target, and the generator that made both."""
