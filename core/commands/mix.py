@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,7 +41,7 @@ class MixOptions:
     seed: int | None = None
     validation: float | None = None
 
-    def settings(self) -> dict[str, dict[str, object]]:
+    def settings(self) -> dict[str, dict[str, Any]]:
         """The recipe's tables and keys that are overridden."""
         target = {
             "path": self.target,
@@ -50,7 +50,7 @@ class MixOptions:
         }
         supervision = {"layout": self.layout, "supervise": self.supervise, "thinking": self.thinking, "seq_length": self.seq_length}
         top = {"seed": self.seed, "validation": self.validation}
-        given = {"target": target, "supervision": supervision, "budget": {"amount": self.budget}, "": top}
+        given: dict[str, dict[str, Any]] = {"target": target, "supervision": supervision, "budget": {"amount": self.budget}, "": top}
         return {part: {key: value for key, value in values.items() if value is not None} for part, values in given.items()}
 
 

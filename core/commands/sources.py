@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -36,7 +36,7 @@ def sources(as_json: AsJSON = False, home: Home = None) -> None:
     workspace = Workspace.at(home)
     imported = {source.name: source for source in Library(workspace).sources()}
     entries = {entry.name: entry for entry in Catalogue.load(workspace).entries()}
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "name": name,
             "title": entries[name].title if name in entries else imported[name].title,
@@ -88,7 +88,7 @@ def import_(
         raise typer.BadParameter("give a file or folder, or --bundled (not both)")
     items = bundled_items(workspace)
     if origin is not None:
-        switches = dict(Policy.parse(policy or []).switches)
+        switches: dict[str, str] = {**Policy.parse(policy or []).switches}
         chosen = name or import_name(origin)
         items = (ImportItem(name=chosen, origin=origin.resolve(), dialect=dialect, policy=switches, domain=domain, licence=licence),)
     result = perform_here(ImportJob(home=workspace.home, items=items), TerminalWatcher())

@@ -14,6 +14,10 @@ UNTRAINED_PROMPTS, UNTRAINED_TOKENS = 24, 32
 """An untrained drafter gains nothing wherever one looks; a few short answers show it."""
 
 
+LONGEST_ANSWER = 96
+"""Tokens of an answer that is measured: long enough for a dozen rounds."""
+
+
 class EvaluateJob(Job):
     """Decode the drafter's held-out prompts speculatively and plainly, and compare."""
 
@@ -41,10 +45,10 @@ def measure(drafter: Path, target: Path, watcher: Watcher, prompts: int | None =
     """Evaluate a drafter and its untrained twin; the reports are also kept in the drafter's folder."""
     from core.drafter import evaluate
 
-    options = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    longest = max_new_tokens or LONGEST_ANSWER
     fewer = min(UNTRAINED_PROMPTS, prompts or UNTRAINED_PROMPTS)
     untrained = evaluate(drafter, target, limit=fewer, max_new_tokens=UNTRAINED_TOKENS, untrained=True, watcher=watcher)
-    trained = evaluate(drafter, target, limit=prompts, watcher=watcher, **options)
+    trained = evaluate(drafter, target, limit=prompts, max_new_tokens=longest, watcher=watcher)
     reports = {"evaluation": trained.to_json(), "untrained": untrained.to_json()}
     write_json(drafter / REPORT, reports)
     return reports
