@@ -4,8 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from core.workspace import Workspace
+
+# Nothing here may fail because the machine is busy.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 SHARED = Path(os.environ.get("MIXDOWN_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
