@@ -18,6 +18,7 @@ _OPENING = re.compile(r"<tool_call>|<functioncall>|<function=([^<>\n]{1,256})>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,256})>")
 _VALUE_END = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))")
 _FUNCTION_END = re.compile(r"\s*</function>")
+_TOOL_CALL_END = re.compile(r"\s*</tool_call>")
 _QUOTED_ARGUMENTS = re.compile(r""""arguments"\s*:\s*'(.*)'\s*}""", re.DOTALL)
 
 Schemas = Mapping[str, JSONObject]
@@ -38,13 +39,8 @@ def take_calls(text: str, schemas: Schemas, handling: Handling, field: str) -> t
         return text, []
     calls: list[Call] = []
     kept: list[str] = []
-    position = 0
-    scanned = 0
-    fences = 0
-    while True:
-        opening = _OPENING.search(text, scanned)
-        if opening is None:
-            break
+    position = scanned = fences = 0
+    while opening := _OPENING.search(text, scanned):
         fences += text.count("```", scanned, opening.start())
         scanned = opening.end()
         if fences % 2 or text[opening.start() - 1 : opening.start()] == "`":
@@ -79,17 +75,16 @@ def _tool_call(text: str, start: int, schemas: Schemas, handling: Handling, fiel
     xml = _OPENING.match(text, lead)
     if xml and xml[1]:
         found = _xml_call(text, xml.end(), xml[1].strip().strip("\"'"), schemas)
-        closing = re.compile(r"\s*</tool_call>").match(text, found.end)
+        closing = _TOOL_CALL_END.match(text, found.end)
         return _Found(found.calls, closing.end() if closing else found.end)
     if text[lead : lead + 1] not in ("{", "["):
         return None
-    end = -1
-    for closing in _closings(text, lead):
-        end = closing
-        calls = calls_in_text(text[lead:closing], handling, field)
+    ends = _closings(text, lead)
+    for end in ends:
+        calls = calls_in_text(text[lead:end], handling, field)
         if calls:
-            return _Found(calls, min(len(text), closing + len("</tool_call>")))
-    return _Found(None, min(len(text), end + len("</tool_call>")))
+            return _Found(calls, min(len(text), end + len("</tool_call>")))
+    return _Found(None, min(len(text), ends[-1] + len("</tool_call>")))
 
 
 def _closings(text: str, start: int) -> list[int]:
