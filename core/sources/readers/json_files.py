@@ -28,6 +28,8 @@ def _in_lines(file: DataFile) -> bool:
     if not found:
         raise UnreadableSource(f"{shown(file.path)} holds only blank lines: there is no row in it.")
     opening = found[0].lstrip()[0]
+    if any(line.strip() in ("{", "[") for line in found):
+        return False  # a value that goes on over the next lines
     if _is_json(found[0]):
         # A lone first line that is a whole array is an array of rows; everything else that fits on a line is a line.
         return opening != "[" or len(found) > 1
@@ -37,7 +39,7 @@ def _in_lines(file: DataFile) -> bool:
         return True
     if opening == "{":
         # Nothing on a line of its own is a value: an object spread over lines, or lines that are all broken.
-        return file.format == "jsonl" and found[0].strip() != "{"
+        return file.format == "jsonl"
     raise UnreadableSource(f"{shown(file.path)} holds no JSON: it begins with {found[0].strip()[:40]!r}.")
 
 
