@@ -6,6 +6,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_cancelling_leaves_nothing_of_the_new_and_all_of_the_old(imported: Impor
 
 def test_progress_tells_rows_and_what_became_of_them(imported: Import) -> None:
     class Listens(CancelsAfter):
-        heard: list[Progress] = []
+        heard: ClassVar[list[Progress]] = []
 
         def progress(self, progress: Progress) -> None:
             self.heard.append(progress)

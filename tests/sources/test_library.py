@@ -122,9 +122,11 @@ def test_a_stored_row_has_its_raw_value_and_what_happened_to_it(source: Source) 
 
 def test_the_index_says_what_is_in_a_row(source: Source) -> None:
     row = source.index().to_pylist()[3]
-    expected = {"row": 3, "position": 5, "row_id": "talks:5", "status": "kept", "turns": 4, "assistant_turns": 2, "tool_calls": 1}
-    flags = {"has_system": True, "has_tools": True, "has_reasoning": True, "repairs": []}
-    assert row.items() >= (expected | flags | {"chars": 55}).items()
+    assert (row["row"], row["position"], row["row_id"], row["status"]) == (3, 5, "talks:5", "kept")
+    assert (row["turns"], row["assistant_turns"], row["tool_calls"], row["repairs"]) == (4, 2, 1, [])
+    assert (row["has_system"], row["has_tools"], row["has_reasoning"]) == (True, True, True)
+    said = ["Be brief.", "Tide 0?", "Need the tool.", "get_tide", "port", 'Bre"st\n\\d', "4.2", "4.2 m."]
+    assert row["chars"] == len("\n".join(said))
 
 
 def test_figures_of_the_whole_source_are_sums_over_its_rows(source: Source) -> None:
