@@ -139,6 +139,6 @@ def _entry(name: str, keys: Mapping[str, Any], path: Path) -> CatalogueEntry:
     if keys.get("dialect") is not None and keys["dialect"] not in DIALECTS:
         raise wrong(f"dialect {keys['dialect']!r} is unknown; the dialects are {', '.join(DIALECTS)}")
     bundled = BUNDLED / "sources" / name
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     values.setdefault("title", name)
     return CatalogueEntry(name=name, bundled=bundled if bundled.is_dir() else None, **values)
