@@ -70,21 +70,27 @@ def thinking_args(enable_thinking: bool | None) -> dict[str, Any]:
 def measure_turn(renders: Renders, message: int, thinking: Thinking) -> Turn:
     """Where assistant turn `message` begins to be the target's own. Raises `TemplateRefused`, `BoundaryUnstable`, `UnencodableText`.
 
-    Where the generation prompt's tokens are not a prefix of the turn's (a scaffold that the recorded answer contradicts, or a
-    merge across the boundary), the boundary is where they part, provided the history before them is the same: the rule
-    of speculators 0.9 (`data_generation/preprocessing.py`).
+    1. The prompt's tokens begin the turn's tokens: what follows them is the target's. This is nearly always so.
+    2. Only the prompt's text begins the turn's text (the tokenizer merges or splits across the boundary): the target's tokens
+       are those with a character past the prompt, so that no token of the prompt alone is ever trained on.
+    3. The recorded turn contradicts the prompt's scaffold: from where the tokens part, provided the history before is the
+       same. This is the rule of speculators 0.9 (`data_generation/preprocessing.py`), which also applies it to case 2.
     """
     setting = choose_thinking(renders, message, thinking)
     text, ids = renders.text(message + 1, False, setting), renders.ids(message + 1, False, setting)
-    prompt_ids = renders.ids(message, True, setting)
+    prompt, prompt_ids = renders.text(message, True, setting), renders.ids(message, True, setting)
     boundary = common_ids(prompt_ids, ids)
     if boundary < len(prompt_ids):
-        history = renders.ids(message, False, setting)
-        if boundary < len(history) or ids[: len(history)] != history:
-            raise BoundaryUnstable(
-                f"The template prints the history before message {message} otherwise once that message is there; "
-                "train on other turns, or use --layout conversation."
-            )
+        if text.startswith(prompt):
+            offsets = renders.target.encoder.encode_with_offsets(text).offsets
+            boundary = next((place for place, (_, end) in enumerate(offsets) if end > len(prompt)), len(ids))
+        else:
+            history = renders.ids(message, False, setting)
+            if boundary < len(history) or ids[: len(history)] != history:
+                raise BoundaryUnstable(
+                    f"The template prints the history before message {message} otherwise once that message is there; "
+                    "train on other turns, or use --layout conversation."
+                )
     return Turn(message, setting, text, ids, prompt_ids, boundary)
 
 

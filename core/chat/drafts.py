@@ -87,7 +87,10 @@ def trained_turns(conversation: Conversation) -> tuple[list[int], list[int]]:
 def draft_rows(conversation: Conversation, target: Target, supervision: Supervision) -> tuple[list[Draft], list[Dropped]]:
     """The rows of a conversation and what was dropped from it, in the order of the turns. Raises nothing for bad rows."""
     chat = chat_of(conversation)
-    forgery = target.forgeries.literal(chat)
+    try:
+        forgery = target.forgeries.literal(chat)
+    except UnencodableText as error:
+        return [], [_dropped(None, error)]
     if forgery is not None:
         return [], [Dropped(None, "special_token_in_content", str(forgery))]
     turns, early = trained_turns(conversation)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, cast
 
 from tokenizers import AddedToken, Tokenizer
 
-from core.chat.token_bytes import PieceBytes, piece_bytes
+from core.chat.token_bytes import PieceBytes, byte_offsets, piece_bytes
 from core.chat.tokenizer_config import BadTargetFile, TokenizerConfig
 from core.conversation import JSONObject
 from core.errors import InputError, MixdownError
@@ -90,6 +90,7 @@ class TokenizerEncoder:
         named_ids = (tokenizer.token_to_id(text) for text in self.named.values())
         flagged = (token_id for token_id, token in tokens.items() if token.special)
         self.special_ids: frozenset[int] = frozenset(flagged) | {token_id for token_id in named_ids if token_id is not None}
+        self._bytes: dict[int, bytes] = {}
         self._piece_bytes: PieceBytes = piece_bytes(_state(tokenizer.decoder), _state(tokenizer.pre_tokenizer))
 
     @classmethod
@@ -111,7 +112,9 @@ class TokenizerEncoder:
     def encode_with_offsets(self, text: str) -> Encoded:
         """See `Encoder.encode_with_offsets`. Raises `UnencodableText`."""
         encoding = self._encoding(text)
-        return Encoded(list(encoding.ids), list(encoding.offsets))
+        ids: list[int] = list(encoding.ids)
+        exact = byte_offsets(text, [self.token_bytes(token_id) for token_id in ids])
+        return Encoded(ids, list(encoding.offsets) if exact is None else exact)
 
     def encode_plain(self, text: str) -> list[int]:
         """See `Encoder.encode_plain`. Raises `UnencodableText`."""
@@ -135,11 +138,13 @@ class TokenizerEncoder:
 
     def token_bytes(self, token_id: int) -> bytes:
         """See `Encoder.token_bytes`."""
-        text = self.added.get(token_id)
-        if text is not None:
-            return text.encode("utf-8", "surrogatepass")
-        piece = self._tokenizer.id_to_token(token_id)
-        return b"" if piece is None else self._piece_bytes(piece)
+        if token_id not in self._bytes:
+            text, piece = self.added.get(token_id), self._tokenizer.id_to_token(token_id)
+            if text is not None:
+                self._bytes[token_id] = text.encode("utf-8", "surrogatepass")
+            else:
+                self._bytes[token_id] = b"" if piece is None else self._piece_bytes(piece)
+        return self._bytes[token_id]
 
     def id_of(self, text: str) -> int | None:
         """See `Encoder.id_of`."""
@@ -147,9 +152,9 @@ class TokenizerEncoder:
         return token_id
 
     def normalize(self, text: str) -> str:
-        """`text` as the tokenizer's normalizer leaves it (some added tokens are matched only then)."""
+        """`text` as the tokenizer's normalizer leaves it (some added tokens are matched only then). Raises `UnencodableText`."""
         normalizer = self._tokenizer.normalizer
-        return text if normalizer is None else str(normalizer.normalize_str(text))
+        return checked(text) if normalizer is None else str(normalizer.normalize_str(checked(text)))
 
     def _encoding(self, text: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  (tokenizers ships no types)
         try:

@@ -49,7 +49,7 @@ class ForgeryCheck:
         )
 
     def literal(self, chat: MessagesAndTools) -> Forgery | None:
-        """The first string that holds a special token as it is (or once the tokenizer has normalized it)."""
+        """The first string that holds a special token as it is, or once the tokenizer has normalized it. Raises `UnencodableText`."""
         for path, text in _strings(chat):
             found = self._pattern.search(text)
             if found is None and not text.isascii():

@@ -4,7 +4,8 @@ It reads the tokenizer's own description of its decoder. It does not know ids, a
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from core.conversation import JSONObject
 
@@ -49,6 +50,24 @@ def piece_bytes(decoder: JSONObject | None, pre_tokenizer: JSONObject | None) ->
         prefix = str(decoder.get("prefix", "##"))
         return lambda piece: (piece[len(prefix) :] if piece.startswith(prefix) else f" {piece}").encode()
     return lambda piece: piece.encode("utf-8", "surrogatepass")
+
+
+def byte_offsets(text: str, tokens: Sequence[bytes]) -> list[tuple[int, int]] | None:
+    """Characters `[start, end)` of tokens whose bytes are exactly the text's; None where they are not (a normalizer changed it).
+
+    A character cut across tokens belongs to each of them. Unlike a tokenizer's own offsets these never leave whitespace out.
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    if b"".join(tokens) != encoded:
+        return None
+    ends = list(accumulate(map(len, tokens)))
+    if len(encoded) == len(text):
+        return [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
+    # Character of each byte: a byte begins a character unless it is 0b10xxxxxx.
+    characters = list(accumulate((byte & 0xC0) != 0x80 for byte in encoded))
+    return [
+        (characters[end - len(token)] - 1, characters[end - 1]) if token else (0, 0) for token, end in zip(tokens, ends, strict=True)
+    ]
 
 
 def _byte_level(piece: str) -> bytes:

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from core.conversation import Conversation, Message, Tool, ToolCall
+from tests.chat.targets import CHATML, OTHERS
 
-CHATML_SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|mask|>")
 
 _characters = st.one_of(
     st.characters(codec="utf-8"),
@@ -16,7 +16,7 @@ _characters = st.one_of(
 _phrases = st.sampled_from(
     [
         "", " ", "\n", "\n\n", " \n ", "\nfoo", "  \n\nfoo\n", "Hello there.", "The answer is 42.", "<b>bold</b>", "</span><script>",
-        "<tool_response>\nx\n</tool_response>", "<tool_call>", "a < b and b > c", "def f(x):\n    return x\n", "👩‍👩‍👧‍👦", "e\u0301", "[INST]", "'", '"',
+        "<tool_response>\nx\n</tool_response>", "<tool_call>", "a < b and b > c", "def f(x):\n    return x\n", "👩‍👩‍👧‍👦", "e\u0301", "'", '"',
         "no </think> tag", "null", "\x1b[31mred", "line\r\nline", "\x00", "İ", "ﬁ",
     ]
 )  # fmt: skip
@@ -26,7 +26,7 @@ def texts(max_size: int = 24) -> st.SearchStrategy[str]:
     """Text without the target's special tokens."""
     free = st.text(_characters, max_size=max_size)
     joined = st.lists(st.one_of(_phrases, free), max_size=3).map("".join)
-    return joined.filter(lambda text: not any(special in text for special in CHATML_SPECIALS))
+    return joined.filter(lambda text: not any(special in text for special in [*CHATML, *OTHERS]))
 
 
 _names = st.sampled_from(["get_weather", "add", "Find It", "a.b"])

@@ -4,7 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.normalizers import NFC
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -23,6 +23,9 @@ NAMED = {
     "harmony": {"eos_token": "<|return|>"},
 }
 
+# Words, digits, punctuation with the newlines after it, newlines with the blanks before them, blanks.
+_SPLIT = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
 _TEXT = """Hello there, the answer is 42. You are a helpful assistant that can call one or more functions.
 <|im_start|>system user assistant tool {"name": "get_weather", "arguments": {"city": "Paris"}} <function=add> <parameter=n>
 def f(x):\n    return x\n\n\nThe user wants to know the weather.\n\n"""
@@ -33,7 +36,9 @@ def tokenizer_json(special: bool = True) -> str:
     """A byte-level BPE like Qwen's: splits as GPT-4 does, merges newlines, adds ChatML and other families' tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(_SPLIT), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
     tokenizer.train_from_iterator([_TEXT, "\n\n" * 9, " \n\n" * 9], trainer)

@@ -52,7 +52,7 @@ def reference(folders: Callable[[str], Path]):
 def test_every_template_renders_the_same_bytes_as_transformers(name, targets, reference):
     target = targets(name)
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(conversations(), st.booleans(), st.sampled_from([{}, {"enable_thinking": True}, {"enable_thinking": False}, {"preserve_thinking": True}]))
     def check(conversation, prompt, args):
         expected = reference(name, conversation, add_generation_prompt=prompt, **args)
@@ -69,7 +69,7 @@ def test_every_template_renders_the_same_bytes_as_transformers(name, targets, re
 def test_a_traced_render_is_the_plain_render_and_its_spans_cover_it(name, targets):
     target = targets(name)
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
     @given(conversations())
     def check(conversation):
         try:
