@@ -4,16 +4,17 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
-from core.mix.plan import EmptyLibrary, EmptySource, Plan, PlannedSource, Shortfall, TokenEstimate, plan
+from core.mix.plan import EmptyLibrary, EmptySource, Estimate, Plan, PlannedSource, Shortfall, TokenEstimate, plan
 from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
-from core.mix.recipe_file import RecipeError, dump_recipe, load_recipe, parse_recipe, recipe_text
-from core.mix.sampling import HeldOutRow, Selection, prompt_hash, select
+from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_text
+from core.mix.sampling import HeldOutRow, Selection, first_ranked, prompt_hash, select
 from core.mix.weights import UnknownPreset, recipe_for
 
 __all__ = [
     "Budget",
     "EmptyLibrary",
     "EmptySource",
+    "Estimate",
     "HeldOutRow",
     "Plan",
     "PlannedSource",
@@ -26,8 +27,10 @@ __all__ = [
     "Shortfall",
     "TokenEstimate",
     "UnknownPreset",
+    "checked_recipe",
     "difference",
     "dump_recipe",
+    "first_ranked",
     "load_recipe",
     "parse_recipe",
     "plan",

@@ -34,7 +34,7 @@ class RecipeSupervision(BaseModel):
     supervise: Literal["sampled", "boundary", "content"] = "sampled"
     thinking: Literal["auto", "on", "off", "default"] = "auto"
     layout: Literal["auto", "turn", "conversation"] = "auto"
-    seq_length: int = Field(default=8192, ge=2)
+    seq_length: int = Field(default=4096, ge=2)
     """Tokens per training row; longer rows are cut at the end."""
 
 

@@ -48,6 +48,11 @@ def parse_recipe(text: str, where: str = "the recipe") -> Recipe:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"{where} is not valid TOML: {error}.") from error
+    return checked_recipe(value, where, text)
+
+
+def checked_recipe(value: Mapping[str, Any], where: str = "the recipe", text: str | None = None) -> Recipe:
+    """The recipe in a JSON-like value; with the `text` it stood in, errors name lines too. Raises `RecipeError`."""
     try:
         return Recipe.model_validate(value)
     except ValidationError as error:
@@ -139,16 +144,18 @@ def _is_default(key: str, item: Any) -> bool:
     return not field.is_required() and bool(item == field.default)
 
 
-def _sentence(mistake: Any, text: str, where: str) -> str:
-    location = tuple(part for part in mistake["loc"] if not (isinstance(part, str) and part.startswith("function-")))
+def _sentence(mistake: Any, text: str | None, where: str) -> str:
+    location = tuple(mistake["loc"])
+    missing = mistake["type"] == "missing"
+    place = where if text is None else f"{where}, line {_line(text, location[:-1] if missing else location)}"
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location) or "the recipe"
     if mistake["type"] == "extra_forbidden":
-        return f"{where}, line {_line(text, location)}: {key} is not a key of a recipe; {_nearest(location)}."
-    if mistake["type"] == "missing":
-        return f"{where}, line {_line(text, location[:-1])}: {key} is missing; add it."
+        return f"{place}: {key} is not a key of a recipe; {_nearest(location)}."
+    if missing:
+        return f"{place}: {key} is missing; add it."
     found = "" if isinstance(mistake["input"], dict | list) else f" (found {mistake['input']!r})"
     said = str(mistake["msg"]).removeprefix("Value error, ").rstrip(".")
-    return f"{where}, line {_line(text, location)}: {key} is wrong{found}: {said[:1].lower() + said[1:]}."
+    return f"{place}: {key} is wrong{found}: {said[:1].lower() + said[1:]}."
 
 
 def _nearest(location: Sequence[str | int]) -> str:

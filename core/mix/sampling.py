@@ -73,6 +73,12 @@ def select(recipe: Recipe, plan: Plan, library: Library) -> Selection:
     return Selection(names, source[order], row[order], row_id.take(pa.array(order)), _heldout(names, picked))
 
 
+def first_ranked(source: Source, seed: int, count: int) -> list[int]:
+    """The rows (indices in the source) that a mix with this seed picks first, at most `count`."""
+    kept = _kept(source)
+    return [int(row) for row in kept["row"].to_numpy()[np.argsort(_ranks(kept, seed), kind="stable")[:count]]]
+
+
 def prompt_hash(conversation: Conversation) -> int:
     """xxh3_64 of what the user says before the first answer, white space aside; of all that precedes it where no user speaks.
 
@@ -99,11 +105,9 @@ class _Picked:
 
 
 def _pick(source: Source, count: int, recipe: Recipe) -> _Picked:
-    index = source.index()
-    kept = index.filter(pc.equal(index["status"], "kept"))
+    kept = _kept(source)
     ids = kept["row_id"].combine_chunks().cast(pa.string())
-    seeded = f"{recipe.seed}:".encode()
-    rank = np.fromiter((xxhash.xxh3_64_intdigest(seeded + row_id.encode()) for row_id in ids.to_pylist()), np.uint64, len(ids))
+    rank = _ranks(kept, recipe.seed)
     by_rank = np.argsort(rank, kind="stable")
     epochs, rest = divmod(count, len(ids)) if len(ids) else (0, 0)
     taken = np.concatenate([np.tile(by_rank, epochs), by_rank[:rest]]).astype(np.int64)
@@ -115,6 +119,17 @@ def _pick(source: Source, count: int, recipe: Recipe) -> _Picked:
         limit = np.uint64(min(int(recipe.validation * _FULL), _FULL - 1))
         held[used] = _prompt_hashes(source, kept["row"].to_numpy()[used]) < limit
     return _Picked(rows, ids.take(pa.array(taken)), _mixed(rank[taken] ^ _mixed(copy + np.uint64(1))), held[taken])
+
+
+def _kept(source: Source) -> pa.Table:
+    index = source.index().select(["row", "row_id", "status"])
+    return index.filter(pc.equal(index["status"], "kept"))
+
+
+def _ranks(kept: pa.Table, seed: int) -> Hashes:
+    seeded = f"{seed}:".encode()
+    ids = kept["row_id"].to_pylist()
+    return np.fromiter((xxhash.xxh3_64_intdigest(seeded + row_id.encode()) for row_id in ids), np.uint64, len(ids))
 
 
 def _prompt_hashes(source: Source, rows: npt.NDArray[np.int64]) -> Hashes:

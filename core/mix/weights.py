@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from core.errors import InputError
 from core.mix.plan import EmptyLibrary
-from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
+from core.mix.recipe import Recipe, RecipeSupervision, RecipeTarget
+from core.mix.recipe_file import checked_recipe
 from core.sources import Library
 
 Preset = Literal["equal", "proportional"]
@@ -30,7 +31,7 @@ def recipe_for(
 
     `proportional` gives each source its number of kept rows as weight (so without a budget every row is used once), `equal` gives
     each 1; a mapping gives them by name. `amount` is the budget in conversations; `settings` are further keys of `Recipe`.
-    Raises `EmptyLibrary`, `SourceMissing`, `UnknownPreset`.
+    Raises `EmptyLibrary`, `SourceMissing`, `UnknownPreset`, `RecipeError`.
     """
     chosen = [library.source(source) for source in sources] if sources else [source for source in library.sources() if source.rows > 0]
     if not chosen:
@@ -40,12 +41,11 @@ def recipe_for(
     sizes = {source.name: source.rows for source in sorted(chosen, key=lambda source: source.name)}
     if isinstance(weights, str):
         weights = {name: 1.0 if weights == "equal" else float(rows) for name, rows in sizes.items()}
-    entries = [RecipeSource(name=name, weight=float(weights.get(name, 0.0))) for name in sizes]
-    return Recipe(
-        name=name,
-        target=RecipeTarget(path=target) if isinstance(target, str) else target,
-        supervision=supervision or RecipeSupervision(),
-        budget=Budget(amount=amount),
-        sources=tuple(entries),
-        **settings,
-    )
+    value = {
+        "name": name,
+        "target": {"path": target} if isinstance(target, str) else target.model_dump(),
+        "supervision": (supervision or RecipeSupervision()).model_dump(),
+        "budget": {"amount": amount},
+        "sources": [{"name": source, "weight": float(weights.get(source, 0.0))} for source in sizes],
+    }
+    return checked_recipe(value | settings)

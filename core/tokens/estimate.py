@@ -5,11 +5,8 @@ It samples through the recipe's own template and supervision; it does not know p
 
 from collections.abc import Callable
 
-import numpy as np
-import pyarrow.compute as pc
-
 from core.chat import supervise
-from core.mix import Recipe, TokenEstimate
+from core.mix import Recipe, TokenEstimate, first_ranked
 from core.sources import Library
 from core.tokens.target import load_target, supervision_of
 
@@ -20,19 +17,17 @@ SAMPLE = 48
 def sample_estimate(recipe: Recipe, library: Library, sample: int = SAMPLE) -> Callable[[str], TokenEstimate | None]:
     """A function from a source's name to its mean tokens per kept conversation; None for a source without rows.
 
-    The sample is the same at every call (drawn by the recipe's seed). Raises the errors of `Target.load`.
+    The sample is what a mix with the recipe's seed picks first. Raises the errors of `Target.load`.
     """
     target, supervision = load_target(recipe), supervision_of(recipe)
     known: dict[str, TokenEstimate | None] = {}
 
     def measure(name: str) -> TokenEstimate | None:
         source = library.source(name)
-        index = source.index()
-        rows = index.filter(pc.equal(index["status"], "kept"))["row"].to_numpy()
-        if not len(rows):
+        chosen = first_ranked(source, recipe.seed, sample)
+        if not chosen:
             return None
-        chosen = np.sort(np.random.default_rng(recipe.seed).choice(rows, min(sample, len(rows)), replace=False))
-        made = [supervise(conversation, target, supervision).rows for conversation in source.conversations(chosen.tolist())]
+        made = [supervise(conversation, target, supervision).rows for conversation in source.conversations(chosen)]
         return TokenEstimate(
             tokens=sum(len(row.input_ids) for rows in made for row in rows) / len(chosen),
             trainable_tokens=sum(int(row.loss_mask.sum()) for rows in made for row in rows) / len(chosen),

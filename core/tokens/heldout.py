@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
-from core.chat import Supervision, Target, TemplateRefused, generation_prompt
+from core.chat import Supervision, Target, TemplateRefused, generation_prompt, supervise
 from core.conversation import Conversation
 from core.tokens.manifest import HeldOutCounts
 from core.tokens.shards import write_whole
@@ -88,8 +88,10 @@ def hold_out(unit: Unit, bench: Workbench, pulse: Pulse) -> HeldOutRecord:
 
 
 def turns_in_order(conversation: Conversation, seed: int) -> list[int]:
-    """Indices of the assistant messages, by xxh3_64 of "seed:row_id:index"."""
-    turns = [index for index, message in enumerate(conversation.messages) if message.role == "assistant"]
+    """Indices of the assistant messages after the first user message, by xxh3_64 of "seed:row_id:index"."""
+    roles = [message.role for message in conversation.messages]
+    asked = roles.index("user") if "user" in roles else len(roles)
+    turns = [index for index, role in enumerate(roles) if role == "assistant" and index > asked]
     return sorted(turns, key=lambda turn: (xxhash.xxh3_64_intdigest(f"{seed}:{conversation.row_id}:{turn}".encode()), turn))
 
 
@@ -125,15 +127,24 @@ def _table(prompts: Sequence[HeldOutPrompt], domains: dict[str, str]) -> pa.Tabl
 
 
 def _prompt(conversation: Conversation, target: Target, supervision: Supervision, seed: int) -> tuple[int, list[int]] | Drop:
-    trouble = Drop("", "", None, "no_assistant_turn", "")
+    """(turn, prompt ids), or why there is none. Only turns that could be trained on are asked for."""
+    made = supervise(conversation, target, supervision)
+    unusable = {drop.turn for drop in made.dropped}
+    trouble = next(
+        (Drop("", "", drop.turn, drop.reason, drop.detail) for drop in made.dropped), Drop("", "", None, "no_assistant_turn", "")
+    )
+    if not made.rows:
+        return trouble
+    room = longest_prompt(supervision.seq_length)
     for turn in turns_in_order(conversation, seed):
+        if turn in unusable:
+            continue
         try:
             ids = generation_prompt(conversation, turn, target, supervision)
         except TemplateRefused as refusal:
             trouble = Drop("", "", turn, f"refused:{refusal.code}", refusal.message)
             continue
-        room = longest_prompt(supervision.seq_length)
         if len(ids) <= room:
             return turn, [int(token) for token in ids]
-        trouble = Drop("", "", turn, "prompt_too_long", f"{len(ids)} tokens, {room} fit")
+        trouble = Drop("", "", turn, "prompt_too_long", f"{len(ids):,} tokens; {room:,} leave room for an answer")
     return trouble

@@ -1,10 +1,13 @@
 """How long the rows of a dataset are: a histogram for the Tokenize page. It knows only the `seq_len` column."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from core.tokens.manifest import Manifest
+from core.tokens.shards import read_shard
 
 
 @dataclass(frozen=True)
@@ -17,12 +20,17 @@ class LengthHistogram:
     longest: int
 
 
-def length_histogram(lengths: Iterable[int] | npt.NDArray[np.int64], bins: int = 40) -> LengthHistogram:
+def length_histogram(folder: Path, bins: int = 40) -> LengthHistogram:
+    """The lengths of the rows of the dataset in `folder`. Raises `NotADataset`, `ManifestBroken`."""
+    lengths = [batch.column("seq_len").to_numpy() for name in Manifest.load(folder).shards for batch in read_shard(folder / name)]
+    return histogram(np.concatenate([np.zeros(0, np.int64), *lengths]), bins)
+
+
+def histogram(lengths: npt.NDArray[np.int64], bins: int = 40) -> LengthHistogram:
     """Lengths in tokens, in at most `bins` bins of one whole width from 0 to the longest."""
-    values = np.asarray(lengths if isinstance(lengths, np.ndarray) else list(lengths), np.int64)
-    longest = int(values.max()) if len(values) else 0
+    longest = int(lengths.max()) if len(lengths) else 0
     width = max(1, -(-(longest + 1) // bins))
     edges = np.arange(0, longest + width + 1, width)
-    counts = np.bincount(values // width, minlength=len(edges) - 1)[: len(edges) - 1]
-    median = float(np.median(values)) if len(values) else 0.0
+    counts = np.bincount(lengths // width, minlength=len(edges) - 1)
+    median = float(np.median(lengths)) if len(lengths) else 0.0
     return LengthHistogram(tuple(edges.tolist()), tuple(counts.tolist()), median, longest)

@@ -112,6 +112,11 @@ class Manifest:
             raise ManifestBroken(f"{folder / MANIFEST_FILE} has the format {manifest.format!r}, not {FORMAT!r}; make the dataset again.")
         return manifest
 
+    @property
+    def shards(self) -> list[str]:
+        """The names of the files that hold rows, in order."""
+        return sorted(name for name, said in self.files.items() if "rows" in said)
+
     def write(self, folder: Path) -> None:
         """Write `manifest.json` and its seal."""
         content = orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)

@@ -20,6 +20,26 @@ class TokenizeReport:
     resumed_units: int
 
     @property
+    def rows(self) -> int:
+        """Training rows."""
+        return self.manifest.rows
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all training rows."""
+        return self.manifest.tokens
+
+    @property
+    def trainable_tokens(self) -> int:
+        """Tokens that are trained on."""
+        return self.manifest.trainable_tokens
+
+    @property
+    def verified(self) -> bool:
+        """Whether everything was checked and nothing was wrong."""
+        return self.verification.ok
+
+    @property
     def dropped(self) -> dict[str, int]:
         """Conversations or turns left out of training, by reason."""
         total: dict[str, int] = {}
@@ -44,6 +64,6 @@ class TokenizeReport:
             "renderer": manifest.target["renderer"],
             "workers": self.workers,
             "resumed_units": self.resumed_units,
-            "verified": self.verification.ok,
+            "verified": self.verified,
             "checks": self.verification.to_json()["checks"],
         }

@@ -58,7 +58,7 @@ def rerendered(folder: Path, manifest: Manifest, workspace: Workspace) -> Remade
 
 def _sample(folder: Path, manifest: Manifest) -> dict[tuple[str, str], set[tuple[bytes, bytes]]]:
     """(source, row id) of conversations evenly spread over the rows → their written rows as bytes of ids (int32) and mask (bool)."""
-    shards = sorted(name for name, said in manifest.files.items() if "rows" in said)
+    shards = manifest.shards
     places = np.unique(np.linspace(0, manifest.rows - 1, min(SAMPLE, manifest.rows)).astype(np.int64))
     chosen: list[str] = []
     seen = 0

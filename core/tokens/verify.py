@@ -185,7 +185,7 @@ def _files(folder: Path, manifest: Manifest) -> Iterator[str]:
 def _shards(folder: Path, manifest: Manifest, rows: _Rows, watcher: Watcher) -> Iterator[str]:
     state = orjson.loads((folder / STATE_FILE).read_bytes())
     names = [entry["filename"] for entry in state["_data_files"]]
-    shards = sorted(name for name, said in manifest.files.items() if "rows" in said)
+    shards = manifest.shards
     if names != shards:
         yield f"{STATE_FILE} names other shards than the manifest"
     for name in shards:
@@ -222,13 +222,12 @@ def _heldout(folder: Path, manifest: Manifest) -> Iterator[str]:
     if len(lengths) and not 0 < lengths.min() <= lengths.max() <= longest_prompt(manifest.seq_length):
         yield f"{HELDOUT_FILE} holds a prompt that is empty or leaves no room for an answer"
     held = table["row_id"].combine_chunks()
-    for name, said in sorted(manifest.files.items()):
-        if "rows" in said:
-            for batch in read_shard(folder / name):
-                both = batch.column("row_id").filter(pc.is_in(batch.column("row_id"), held))
-                if len(both):
-                    yield f"{both[0].as_py()} is held out and trained on"
-                    return
+    for name in manifest.shards:
+        for batch in read_shard(folder / name):
+            both = batch.column("row_id").filter(pc.is_in(batch.column("row_id"), held))
+            if len(both):
+                yield f"{both[0].as_py()} is held out and trained on"
+                return
 
 
 def _dropped(folder: Path, manifest: Manifest) -> Iterator[str]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.tokens import coverage, length_histogram, read_frequencies
+from core.tokens import coverage, read_frequencies
 from core.tokens.frequencies import FrequenciesUnreadable, write_frequencies
 
 
@@ -32,12 +32,3 @@ def test_a_pickle_that_would_run_code_is_refused(tmp_path):
 def test_coverage_is_the_share_of_the_most_frequent():
     assert coverage({1: 5, 2: 3, 9: 2}, [0, 1, 2, 3, 100]) == [0.0, 0.5, 0.8, 1.0, 1.0]
     assert coverage({}, [10]) == [0.0]
-
-
-def test_the_length_histogram_counts_every_row_once():
-    histogram = length_histogram([1, 5, 5, 99, 100], bins=10)
-    assert sum(histogram.counts) == 5
-    assert len(histogram.edges) == len(histogram.counts) + 1
-    assert (histogram.longest, histogram.median) == (100, 5)
-    assert histogram.counts[0] == 3
-    assert length_histogram([]).counts == (0,)
