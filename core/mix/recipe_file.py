@@ -13,6 +13,8 @@ from typing import Any
 
 import tomlkit
 from pydantic import BaseModel, ValidationError
+from tomlkit import TOMLDocument
+from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Table
 
 from core.errors import InputError
@@ -60,32 +62,25 @@ def checked_recipe(value: Mapping[str, Any], where: str = "the recipe", text: st
 
 
 def recipe_text(recipe: Recipe, previous: str | None = None) -> str:
-    """The recipe as TOML. With the text it was read from, comments, order and layout of everything that stays are kept."""
-    document = tomlkit.parse(previous) if previous is not None else tomlkit.document()
-    value = recipe.model_dump(mode="json", exclude_none=True)
-    sources = value.pop("sources")
-    default = Recipe(target=recipe.target, sources=recipe.sources).model_dump(mode="json", exclude_none=True)
-    always = {"name", "seed", "validation"} if previous is None else set()
-    wanted = _worth_saying(value, default, document, always) | {"target": _worth_saying(value["target"], {"args": {}}, {}, set())}
-    _update(document, wanted)
-    entries = document.get("sources")
-    if not isinstance(entries, AoT):
-        entries = tomlkit.aot()
-        document["sources"] = entries
-    _update_sources(entries, {source["name"]: source for source in sources})
-    return tomlkit.dumps(document)
+    """The recipe as TOML. With the text of an earlier one, comments, layout and the order of sources are kept."""
+    if previous is not None:
+        try:
+            kept = _written(recipe, tomlkit.parse(previous), set())
+            again = parse_recipe(kept)
+            if (again.name, again.digest) == (recipe.name, recipe.digest):
+                return kept
+        except (TOMLKitError, RecipeError):
+            pass  # laid out in a way that cannot be changed in place, or no TOML at all: written anew
+    return _written(recipe, tomlkit.document(), {"name", "seed", "validation"})
 
 
 def dump_recipe(recipe: Recipe, path: Path) -> None:
     """Write the recipe to `path` in one step; the comments of a recipe that stands there already are kept."""
     try:
         previous = path.read_text(encoding="utf-8")
-        tomllib.loads(previous)
-    except (OSError, ValueError):
+    except (OSError, UnicodeDecodeError):
         previous = None
     text = recipe_text(recipe, previous)
-    if parse_recipe(text) != recipe:
-        text = recipe_text(recipe)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with beside.open("w", encoding="utf-8") as file:
@@ -106,6 +101,21 @@ def _worth_saying(value: dict[str, Any], default: Mapping[str, Any], present: Ma
         elif key in always or key in present or key not in default or item != default[key]:
             said[key] = item
     return said
+
+
+def _written(recipe: Recipe, document: TOMLDocument, always: set[str]) -> str:
+    value = recipe.model_dump(mode="json", exclude_none=True)
+    sources = value.pop("sources")
+    default = Recipe(target=recipe.target, sources=recipe.sources).model_dump(mode="json", exclude_none=True)
+    wanted = _worth_saying(value, default, document, always) | {"target": _worth_saying(value["target"], {"args": {}}, {}, set())}
+    _update(document, wanted)
+    entries = document.get("sources")
+    if not isinstance(entries, AoT):
+        document.pop("sources", None)
+        entries = tomlkit.aot()
+        document["sources"] = entries
+    _update_sources(entries, {source["name"]: source for source in sources})
+    return tomlkit.dumps(document)
 
 
 def _update(table: Any, wanted: dict[str, Any]) -> None:

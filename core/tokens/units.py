@@ -104,14 +104,11 @@ class Workbench:
         sources = {index: self.library.source(self.names[index]) for index in sorted(set(unit.source.tolist()))}
         for start in range(0, len(unit.row), BATCH):
             source, row = unit.source[start : start + BATCH], unit.row[start : start + BATCH]
-            found: list[Conversation | None] = [None] * len(row)
+            found: dict[int, Conversation] = {}
             for index, places in groupby(np.lexsort((row, source)).tolist(), key=source.__getitem__):
                 at = list(places)
-                for place, conversation in zip(at, sources[int(index)].conversations(row[at].tolist()), strict=True):
-                    found[place] = conversation
-            for index, conversation in zip(source.tolist(), found, strict=True):
-                assert conversation is not None
-                yield index, conversation
+                found.update(zip(at, sources[int(index)].conversations(row[at].tolist()), strict=True))
+            yield from ((index, found[place]) for place, index in enumerate(source.tolist()))
 
 
 def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:

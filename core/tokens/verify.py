@@ -71,6 +71,9 @@ def verify(folder: Path, *, workspace: Workspace | None = None, watcher: Watcher
         return found.report(0)
     found.check("manifest", [], "fits its seal")
     found.check("files", list(_files(folder, manifest)), f"{len(manifest.files)} files have their size and SHA-256")
+    if found.problems:
+        found.skip("rows", "not looked at: the files are not what they should be")
+        return found.report(manifest.rows)
     rows = _Rows(manifest)
     problems = list(_guarded("the shards", lambda: _shards(folder, manifest, rows, watcher or Unwatched())))
     found.check("rows", problems + rows.mistakes(), f"{rows.rows:,} rows: schema, lengths, ids and supervision")
@@ -78,9 +81,7 @@ def verify(folder: Path, *, workspace: Workspace | None = None, watcher: Watcher
     found.check("frequencies", list(_guarded(FREQUENCIES_FILE, lambda: _frequencies(folder, rows))), "equal to a fresh count")
     found.check("held-out prompts", list(_guarded(HELDOUT_FILE, lambda: _heldout(folder, manifest))), "fit, and none is trained on")
     found.check("ledger", list(_guarded(DROPPED_FILE, lambda: _dropped(folder, manifest))), "every conversation left out has its reason")
-    if found.problems:
-        found.skip("rows made again", "not looked at: the files are not what they should be")
-    else:
+    if not found.problems:
         found.rerender(folder, manifest, workspace)
     return found.report(rows.rows)
 
@@ -196,10 +197,18 @@ def _shards(folder: Path, manifest: Manifest, rows: _Rows, watcher: Watcher) -> 
             if batch.schema.types != SCHEMA.types or batch.schema.names != SCHEMA.names:
                 yield f"{name} has the columns {batch.schema.names} with other names or types than a dataset has"
                 return
+            if _has_nulls(batch):
+                yield f"{name} has a missing value"
+                return
             rows.add(batch, name)
             watcher.progress(Progress("verify", rows.rows, manifest.rows, "rows"))
         if rows.rows - before != manifest.files[name]["rows"]:
             yield f"{name} has {rows.rows - before:,} rows, the manifest says {manifest.files[name]['rows']:,}"
+
+
+def _has_nulls(batch: pa.RecordBatch) -> bool:
+    lists = (batch.column("input_ids").values, batch.column("loss_mask").values)
+    return any(column.null_count for column in (*batch.columns, *lists))
 
 
 def _frequencies(folder: Path, rows: _Rows) -> Iterator[str]:

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.mix import RecipeError, dump_recipe, load_recipe, parse_recipe, recipe_text
+from core.mix import Recipe, RecipeError, dump_recipe, load_recipe, parse_recipe, recipe_text
 
 TEXT = """\
 # my first mix
@@ -46,6 +48,49 @@ def test_a_change_keeps_the_comments_around_it(tmp_path):
     assert "weight = 30.0  # as in the paper" in text
     assert "# plenty of these" in text
     assert "seed = 8  # lucky" in text
+
+
+def test_sources_written_as_an_inline_list_can_be_changed():
+    text = 'sources = [{name = "a", weight = 1}]\nseed = 3\n[target]\npath = "x"\n'
+    recipe = parse_recipe(text.replace("3", "4"))
+    assert parse_recipe(recipe_text(recipe, text)) == recipe
+
+
+def test_sources_in_another_order_keep_their_comments():
+    recipe = parse_recipe(TEXT)
+    turned = recipe.model_copy(update={"sources": recipe.sources[::-1]})
+    assert recipe_text(turned, TEXT) == TEXT
+
+
+NAMES = st.sampled_from(["a", "b", "c.d", "e-1"])
+SOURCES = st.dictionaries(
+    NAMES,
+    st.fixed_dictionaries(
+        {"weight": st.floats(0.01, 1e6)},
+        optional={"max_epochs": st.floats(0.1, 5), "max_rows": st.integers(1, 9)},
+    ),
+    min_size=1,
+)
+ARGS = st.dictionaries(st.text('ab c"', min_size=1), st.one_of(st.booleans(), st.integers(-9, 9), st.text(), st.lists(st.integers(0, 3))))
+RECIPES = st.fixed_dictionaries(
+    {
+        "target": st.fixed_dictionaries({"path": st.text(min_size=1)}, optional={"template": st.text(), "args": ARGS}),
+        "sources": SOURCES.map(lambda sources: [{"name": name, **source} for name, source in sources.items()]),
+    },
+    optional={
+        "seed": st.integers(0, 2**63 - 1),
+        "validation": st.sampled_from([0.0, 0.03, 0.5]),
+        "budget": st.fixed_dictionaries({}, optional={"amount": st.integers(1, 9)}),
+        "supervision": st.fixed_dictionaries({}, optional={"thinking": st.sampled_from(["on", "auto"]), "seq_length": st.integers(2, 99)}),
+    },
+).map(Recipe.model_validate)
+
+
+@given(RECIPES, RECIPES)
+def test_any_recipe_can_be_written_over_any_other(old, new):
+    assert parse_recipe(recipe_text(new)) == new
+    written = parse_recipe(recipe_text(new, "# mine\n" + recipe_text(old)))
+    assert written.digest == new.digest
 
 
 def test_a_source_that_is_not_toml_any_more_is_replaced(tmp_path):
