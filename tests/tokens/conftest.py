@@ -14,7 +14,7 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = """\
 {%- if not messages or messages[-1].role == 'system' %}{{- raise_exception('No user query found in messages.') }}{%- endif %}
 {%- for message in messages %}
-{%- if message.role == 'system' and not loop.first %}{{- raise_exception('System message must be at the beginning.') }}{%- endif %}
+{%- if 'forbidden' in message.content %}{{- raise_exception('This word cannot be said.') }}{%- endif %}
 {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"""
@@ -22,7 +22,7 @@ TEMPLATE = """\
 
 @pytest.fixture(scope="session")
 def target(tmp_path_factory) -> Path:
-    """A target folder: byte-level tokenizer, ChatML template that refuses late system messages, config without weights."""
+    """A target folder: byte-level tokenizer, ChatML template that refuses a word, config without weights."""
     folder = tmp_path_factory.mktemp("target")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -61,9 +61,9 @@ def two_sources(workspace: Workspace, add_source) -> Workspace:
     add_source("facts", [chat(("user", f"what is {n} plus {n}?"), ("assistant", f"the answer is {2 * n}")) for n in range(200)])
     talks = []
     for n in range(100):
-        late = [("system", "late")] if n % 10 == 0 else []
+        more = "forbidden" if n % 10 == 0 else "more"
         answer = ("assistant", f"reply {n} " * (1 + n % 7))
-        talks.append(chat(("user", f"hello number {n}"), ("assistant", "hi"), *late, ("user", "more"), answer))
+        talks.append(chat(("user", f"hello number {n}"), ("assistant", "hi"), ("user", more), answer))
     add_source("talks", talks)
     return workspace
 

@@ -49,7 +49,7 @@ def test_a_dataset_accounts_for_every_conversation(two_sources, recipe, tmp_path
     ledger = pq.read_table(tmp_path / "set" / "dropped.parquet").to_pylist()
     assert 0 < len(ledger) <= 10
     assert len(ledger) == sum(value["dropped"].values()) + sum(manifest.heldout["dropped"].values())
-    assert all(entry["source"] == "talks" and entry["detail"] == "System message must be at the beginning." for entry in ledger)
+    assert all(entry["source"] == "talks" and entry["detail"] == "This word cannot be said." for entry in ledger)
     assert value["rows"] == manifest.rows == sum(source["rows"] for source in manifest.sources.values())
 
 
@@ -191,7 +191,7 @@ def test_bad_input_is_named_and_nothing_is_written(two_sources, recipe, tmp_path
 
 
 def test_a_source_of_which_nothing_is_left_is_an_error_with_its_reasons(two_sources, add_source, conversation_row, recipe, tmp_path):
-    refused = [conversation_row(("user", f"q{n}"), ("system", "late"), ("assistant", "a")) for n in range(20)]
+    refused = [conversation_row(("user", f"forbidden {n}"), ("assistant", "a")) for n in range(20)]
     add_source("late", refused)
     wanted = Recipe.model_validate(recipe.model_dump() | {"sources": [{"name": "facts", "weight": 1}, {"name": "late", "weight": 1}]})
     with pytest.raises(NothingToTrain, match=r"Not one of the \d+ conversations of late .*refused"):
