@@ -11,11 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.drafter.dataset import DatasetUnusable, TokenizedRows
+from core.drafter.dataset import TokenizedRows
 from core.drafter.hidden_states import HiddenStates
 
 WINDOW = 32
 """Batches sorted by length together: wide enough that rows of a batch differ by a few per cent, narrow enough to stay mixed."""
+
+PART = 8
+"""Conversations that are worked on together; fixed, so that the result does not depend on how many parts run side by side."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +69,20 @@ class AnchorBatches:
         """Those of the chosen rows that have an anchor."""
         self._lengths = np.diff(rows.offsets)
         self.per_epoch = -(-len(self.usable) // conversations)
-        if not len(self.usable):
-            raise DatasetUnusable(
-                f"{rows.path}: no row has two supervised tokens in a row, so there is nothing to draft; check the loss mask."
-            )
 
-    def batch(self, step: int) -> Batch:
-        """The batch of a step, counted from 0."""
-        epoch, place = divmod(step, self.per_epoch)
-        return self._draw(self._epoch(epoch)[place], np.random.default_rng((self._seed, 1, step)))
+    def step(self, number: int) -> list[Batch]:
+        """The batch of a step, counted from 0, in parts of `PART` conversations that weigh about the same."""
+        epoch, place = divmod(number, self.per_epoch)
+        rows = self._epoch(epoch)[place]
+        parts = -(-len(rows) // PART)
+        rng = np.random.default_rng((self._seed, 1, number))
+        return [self._draw(rows[part::parts], rng) for part in range(parts)]
 
     def in_order(self) -> Iterator[Batch]:
-        """All rows once, with the same anchors every time."""
-        for place, rows in enumerate(self._split(self.usable[np.argsort(self._lengths[self.usable], kind="stable")])):
-            yield self._draw(rows, np.random.default_rng((self._seed, 2, place)))
+        """All rows once in parts, with the same anchors every time."""
+        rows = self.usable[np.argsort(self._lengths[self.usable], kind="stable")]
+        for place, start in enumerate(range(0, len(rows), PART)):
+            yield self._draw(rows[start : start + PART], np.random.default_rng((self._seed, 2, place)))
 
     def _epoch(self, epoch: int) -> list[NDArray[np.int64]]:
         """All rows once in random batches of similar length, in random order."""

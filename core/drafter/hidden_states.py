@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.drafter.dataset import TokenizedRows
+from core.drafter.lanes import Lanes
 from core.drafter.target import TargetModel
 from core.errors import InputError
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
@@ -140,20 +141,26 @@ def _run(rows: TokenizedRows, target: TargetModel, layers: tuple[int, ...], fold
     lengths = np.diff(rows.offsets)
     done = 0
     file = os.open(folder / STATES, os.O_WRONLY | os.O_CREAT, 0o644)
+
+    def run(batch: NDArray[np.int64]) -> int:
+        """One pass; returns its tokens. Every row has its own place in the files, so lanes do not meet."""
+        ids = np.zeros((len(batch), int(lengths[batch].max())), np.int64)
+        for place, row in enumerate(batch):
+            ids[place, : lengths[row]] = rows.row(row)
+        states = target.hidden_states(torch.from_numpy(ids), layers)
+        chosen = target.choices(states[-1]).numpy()
+        joined = torch.cat([state.to(torch.bfloat16) for state in states], -1).view(torch.uint16).numpy()
+        for place, row in enumerate(batch):
+            os.pwrite(file, joined[place, : lengths[row]].data, int(rows.offsets[row]) * width)
+            choices[rows.offsets[row] : rows.offsets[row + 1]] = chosen[place, : lengths[row]]
+        return int(lengths[batch].sum())
+
     try:
-        for batch in _batches(lengths):
-            stop_if_cancelled(watcher)
-            ids = np.zeros((len(batch), int(lengths[batch].max())), np.int64)
-            for place, row in enumerate(batch):
-                ids[place, : lengths[row]] = rows.row(row)
-            states = target.hidden_states(torch.from_numpy(ids), layers)
-            chosen = target.choices(states[-1]).numpy()
-            joined = torch.cat([state.to(torch.bfloat16) for state in states], -1).view(torch.uint16).numpy()
-            for place, row in enumerate(batch):
-                os.pwrite(file, joined[place, : lengths[row]].data, int(rows.offsets[row]) * width)
-                choices[rows.offsets[row] : rows.offsets[row + 1]] = chosen[place, : lengths[row]]
-            done += int(lengths[batch].sum())
-            watcher.progress(Progress("capture hidden states", done, rows.tokens, "tokens"))
+        with Lanes() as lanes:
+            for tokens in lanes.map(run, _batches(lengths)):
+                done += tokens
+                watcher.progress(Progress("capture hidden states", done, rows.tokens, "tokens"))
+                stop_if_cancelled(watcher)
         os.fsync(file)
     finally:
         os.close(file)

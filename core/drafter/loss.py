@@ -28,7 +28,7 @@ def exponential_weights(valid: Tensor, gamma: float) -> Tensor:
 def draft_loss(
     logits: Tensor, choices: Tensor, valid: Tensor, *, weights: Literal["dpace", "exponential"], alpha: float, gamma: float
 ) -> Tensor:
-    """Weighted cross entropy, divided by the number of valid slots (as speculators does) so that anchors count alike.
+    """The sum of weighted cross entropies over valid slots; speculators and the trainer divide it by the number of these slots.
 
     logits [valid slots, vocabulary], in the order of `valid`; choices int64 [..., slots]; valid bool [..., slots]. Returns a scalar.
     """
@@ -39,14 +39,4 @@ def draft_loss(
             weight = dpace_weights(confidence, valid, alpha)
         else:
             weight = exponential_weights(valid, gamma)
-    return (entropy * weight[valid]).sum() / valid.sum().clamp(min=1)
-
-
-def acceptance_estimate(correct: Tensor, valid: Tensor) -> float:
-    """Tokens a round would give with these drafts: 1 + the mean length of the correct prefix, over blocks with a valid slot.
-
-    correct and valid bool [..., slots]. Teacher-forced, and cut where supervision ends, so a little different from real decoding.
-    """
-    blocks = valid[..., 0]
-    prefix = (correct & valid).long().cumprod(-1).sum(-1)
-    return 1.0 + float(prefix[blocks].float().mean()) if bool(blocks.any()) else 1.0
+    return (entropy * weight[valid]).sum()

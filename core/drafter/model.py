@@ -103,6 +103,7 @@ class DraftModel(nn.Module):
         self.hidden_norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
         self.layers = nn.ModuleList(DraftLayer(shape) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+        self._rotations: Rotation = (torch.empty(0, shape.head_dim), torch.empty(0, shape.head_dim))
         self.reset(seed)
 
     def reset(self, seed: int) -> None:
@@ -116,10 +117,14 @@ class DraftModel(nn.Module):
 
     def rotation(self, positions: Tensor) -> Rotation:
         """Rotary cosines and sines of real sequence positions [...] -> each [..., dim] float32."""
-        half = torch.arange(0, self.shape.head_dim, 2, dtype=torch.float32) / self.shape.head_dim
-        angles = positions[..., None].float() * self.shape.rope_theta**-half
-        angles = torch.cat([angles, angles], -1)
-        return angles.cos(), angles.sin()
+        last = int(positions.max()) + 1
+        if last > len(self._rotations[0]):
+            half = torch.arange(0, self.shape.head_dim, 2, dtype=torch.float32) / self.shape.head_dim
+            angles = torch.arange(2 * last)[:, None].float() * self.shape.rope_theta**-half
+            angles = torch.cat([angles, angles], -1)
+            self._rotations = (angles.cos(), angles.sin())
+        cos, sin = self._rotations
+        return cos[positions], sin[positions]
 
     def context(self, features: Tensor, first: int = 0) -> list[tuple[Tensor, Tensor]]:
         """Per layer the keys and values of target features [rows, context, taps * hidden] at positions `first`, `first + 1`, ...

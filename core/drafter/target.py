@@ -5,6 +5,7 @@ One class serves capture and decoding, so that both read the very same states. I
 
 import inspect
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,6 +53,9 @@ class TargetModel:
         self.depth = len(decoder.layers)
         self.ends = TargetEnds(model.get_input_embeddings(), decoder.norm, model.get_output_embeddings())
         self.stop_ids = _stop_ids(model)
+        self._wanted = threading.local()
+        for layer, module in enumerate([self.ends.embed, *decoder.layers]):
+            module.register_forward_hook(partial(self._keep, layer))
         parameters = inspect.signature(type(model).forward).parameters
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # renamed in transformers 5.2x
 
@@ -74,21 +78,18 @@ class TargetModel:
 
     @contextmanager
     def _recording(self, layers: Sequence[int]) -> Iterator[dict[int, Tensor]]:
-        """Collects the hidden states `layers` of the passes inside; `depth` is the last layer's output, before the final norm."""
+        """Collects the hidden states `layers` of this thread's passes inside; `depth` is the last layer's output, before the final norm."""
         seen: dict[int, Tensor] = {}
-
-        def keep(layer: int, _module: nn.Module, _inputs: object, output: Tensor | tuple[Tensor, ...]) -> None:
-            seen[layer] = output if isinstance(output, Tensor) else output[0]
-
-        handles = [
-            (self.ends.embed if layer == 0 else self._decoder.layers[layer - 1]).register_forward_hook(partial(keep, layer))
-            for layer in layers
-        ]
+        self._wanted.layers, self._wanted.seen = frozenset(layers), seen
         try:
             yield seen
         finally:
-            for handle in handles:
-                handle.remove()
+            self._wanted.layers = frozenset()
+
+    def _keep(self, layer: int, _module: nn.Module, _inputs: object, output: Tensor | tuple[Tensor, ...]) -> None:
+        """A forward hook: note the state when this thread is recording it."""
+        if layer in getattr(self._wanted, "layers", ()):
+            self._wanted.seen[layer] = output if isinstance(output, Tensor) else output[0]
 
     @torch.inference_mode()
     def hidden_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:

@@ -7,19 +7,22 @@ import math
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
 import xxhash
 from torch import Tensor
 
-from core.drafter.batches import AnchorBatches, Batch
+from core.drafter.accuracy import SlotCounts
+from core.drafter.batches import PART, AnchorBatches, Batch
 from core.drafter.checkpoint import save_drafter, shape_for
-from core.drafter.dataset import TokenizedRows
+from core.drafter.dataset import DatasetUnusable, TokenizedRows
 from core.drafter.hidden_states import HiddenStates, capture
-from core.drafter.loss import acceptance_estimate, draft_loss
+from core.drafter.lanes import Lanes
+from core.drafter.loss import draft_loss
 from core.drafter.model import DraftModel
 from core.drafter.settings import TrainSettings
 from core.drafter.target import TargetEnds, TargetModel
@@ -111,51 +114,67 @@ def fit(
     """Train `model` in place until the steps or the seconds are used up."""
     watcher = watcher or Unwatched()
     kept_out = validation_rows(rows, settings)
-    shared = {
-        "conversations": settings.conversations,
-        "anchors": settings.anchors,
-        "block_size": settings.block_size,
-        "seed": settings.seed,
-    }
-    batches = AnchorBatches(rows, states, [row for row in range(len(rows)) if row not in kept_out], **shared)
+    batches = _batches(rows, states, [row for row in range(len(rows)) if row not in kept_out], settings)
+    if not len(batches.usable):
+        raise DatasetUnusable(f"{rows.path}: no row has two supervised tokens in a row, so there is nothing to draft; check the loss mask.")
+    measured = _batches(rows, states, sorted(kept_out), settings)
     optimizer = torch.optim.AdamW(
         model.parameters(), settings.learning_rate, settings.betas, weight_decay=settings.weight_decay, fused=True
     )
     validation: dict[str, float] = {}
     losses: list[float] = []
     began = last = time.monotonic()
-    step = 0
-    model.train()
-    while (done := _share_done(step, time.monotonic() - began, settings)) < 1:
-        stop_if_cancelled(watcher)
-        rate = settings.learning_rate * min(1.0, (step + 1) / settings.warmup_steps) * 0.5 * (1 + math.cos(math.pi * done))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        batch = batches.batch(step)
-        drafted = draft(model, ends, batch)
-        loss = draft_loss(drafted, batch.choices, batch.valid, weights=settings.weights, alpha=settings.alpha, gamma=settings.gamma)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-        optimizer.step()
-        losses.append(loss.item())
-        if not math.isfinite(losses[-1]):
-            raise TrainingDiverged(
-                f"The loss became {losses[-1]} at step {step + 1}: train again with a smaller learning rate than {settings.learning_rate}."
-            )
-        step += 1
-        now = time.monotonic()
-        figures = {"step": step, "seconds": now - began, "loss": losses[-1], "learning_rate": rate}
-        watcher.metric({**figures, "tokens_per_second": len(drafted) / (now - last), **slot_figures(drafted, batch)})
-        watcher.progress(_progress(step, now - began, settings))
-        last = now
-        if kept_out and step % settings.validate_every == 0:
-            validation = _validate(model, ends, AnchorBatches(rows, states, sorted(kept_out), **shared), rows, step, watcher)
-    if kept_out:
-        validation = _validate(model, ends, AnchorBatches(rows, states, sorted(kept_out), **shared), rows, step, watcher)
+    step, done = 0, 0.0
+    with Lanes(-(-settings.conversations // PART)) as lanes:
+        while done < 1:
+            stop_if_cancelled(watcher)
+            rate = settings.learning_rate * min(1.0, (step + 1) / settings.warmup_steps) * 0.5 * (1 + math.cos(math.pi * done))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            batch = batches.step(step)
+            parts = list(lanes.map(partial(_gradients, model, ends, settings), batch))
+            slots = sum(int(part.valid.sum()) for part in batch)
+            for parameter, *gradients in zip(model.parameters(), *(part.gradients for part in parts), strict=True):
+                parameter.grad = torch.stack(gradients).sum(0) / slots
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+            optimizer.step()
+            losses.append(sum(part.loss for part in parts) / slots)
+            if not math.isfinite(losses[-1]):
+                raise TrainingDiverged(
+                    f"The loss became {losses[-1]} at step {step + 1}: use a learning rate below {settings.learning_rate}."
+                )
+            step += 1
+            now = time.monotonic()
+            figures = {
+                "step": step,
+                "seconds": now - began,
+                "loss": losses[-1],
+                "learning_rate": rate,
+                "tokens_per_second": slots / (now - last),
+            }
+            watcher.metric({**figures, **SlotCounts.total(part.counts for part in parts).figures()})
+            watcher.progress(_progress(step, now - began, settings))
+            last = now
+            done = _share_done(step, now - began, settings)
+            if len(measured.usable) and (done >= 1 or step % settings.validate_every == 0):
+                validation = _validate(model, ends, measured, rows, lanes)
+                watcher.metric({"step": step, **{f"validation/{name}": value for name, value in validation.items()}})
     model.eval()
     recent = losses[-20:]
-    return Fitted(step, time.monotonic() - began, sum(recent) / max(1, len(recent)), step / batches.per_epoch, validation)
+    return Fitted(step, time.monotonic() - began, sum(recent) / len(recent), step / batches.per_epoch, validation)
+
+
+def _batches(rows: TokenizedRows, states: HiddenStates, chosen: Sequence[int], settings: TrainSettings) -> AnchorBatches:
+    """Batches of some rows, as the settings say."""
+    return AnchorBatches(
+        rows,
+        states,
+        chosen,
+        conversations=settings.conversations,
+        anchors=settings.anchors,
+        block_size=settings.block_size,
+        seed=settings.seed,
+    )
 
 
 def draft(model: DraftModel, ends: TargetEnds, batch: Batch) -> Tensor:
@@ -169,13 +188,21 @@ def draft(model: DraftModel, ends: TargetEnds, batch: Batch) -> Tensor:
     return logits
 
 
-@torch.no_grad()
-def slot_figures(logits: Tensor, batch: Batch) -> dict[str, float]:
-    """Estimated acceptance length and the accuracy of each drafted slot, from `draft`'s logits."""
-    correct = torch.zeros_like(batch.valid).masked_scatter_(batch.valid, logits.argmax(-1) == batch.choices[batch.valid])
-    right, all_ = correct.flatten(0, 1).sum(0).tolist(), batch.valid.flatten(0, 1).sum(0).tolist()
-    accuracy = {f"accuracy_{slot + 1}": right[slot] / all_[slot] for slot in range(len(all_)) if all_[slot]}
-    return {"acceptance": acceptance_estimate(correct, batch.valid), **accuracy}
+@dataclass(frozen=True)
+class _Part:
+    """What one part of a batch adds to a step."""
+
+    loss: float
+    gradients: tuple[Tensor, ...]
+    counts: SlotCounts
+
+
+def _gradients(model: DraftModel, ends: TargetEnds, settings: TrainSettings, batch: Batch) -> _Part:
+    """Loss, its gradients (sums over valid slots, in the order of the parameters) and accuracy of one part of a batch."""
+    logits = draft(model, ends, batch)
+    loss = draft_loss(logits, batch.choices, batch.valid, weights=settings.weights, alpha=settings.alpha, gamma=settings.gamma)
+    gradients = torch.autograd.grad(loss, list(model.parameters()))
+    return _Part(loss.item(), gradients, SlotCounts.of(logits, batch.choices, batch.valid))
 
 
 def validation_rows(rows: TokenizedRows, settings: TrainSettings) -> set[int]:
@@ -187,27 +214,20 @@ def validation_rows(rows: TokenizedRows, settings: TrainSettings) -> set[int]:
 
 
 @torch.no_grad()
-def _validate(
-    model: DraftModel, ends: TargetEnds, batches: AnchorBatches, rows: TokenizedRows, step: int, watcher: Watcher
-) -> dict[str, float]:
-    """Estimated acceptance length of the validation rows by source, weighted by row, and over "all"."""
-    model.eval()
-    found: dict[str, list[float]] = {}
-    for batch in batches.in_order():
-        logits = draft(model, ends, batch)
-        correct = torch.zeros_like(batch.valid).masked_scatter_(batch.valid, logits.argmax(-1) == batch.choices[batch.valid])
-        for place, row in enumerate(batch.rows):
-            found.setdefault(rows.sources[row], []).append(acceptance_estimate(correct[place], batch.valid[place]))
-    model.train()
-    by_source = {source: _mean(values) for source, values in sorted(found.items())}
-    figures = {"all": _mean([value for values in found.values() for value in values]), **by_source}
-    watcher.metric({"step": step, **{f"validation/{name}": value for name, value in figures.items()}})
-    return figures
+def _counts_by_row(model: DraftModel, ends: TargetEnds, batch: Batch) -> list[tuple[int, SlotCounts]]:
+    """Each row of a batch with its own counts."""
+    logits = torch.split(draft(model, ends, batch), batch.valid.flatten(1).sum(1).tolist())
+    return [(row, SlotCounts.of(logits[place], batch.choices[place], batch.valid[place])) for place, row in enumerate(batch.rows)]
 
 
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found)
+def _validate(model: DraftModel, ends: TargetEnds, batches: AnchorBatches, rows: TokenizedRows, lanes: Lanes) -> dict[str, float]:
+    """Estimated acceptance length of the validation rows by source, and over "all"; a block counts once."""
+    found: dict[str, list[SlotCounts]] = {}
+    for counted in lanes.map(partial(_counts_by_row, model, ends), batches.in_order()):
+        for row, counts in counted:
+            found.setdefault(rows.sources[row], []).append(counts)
+    by_source = {source: SlotCounts.total(counts).acceptance for source, counts in sorted(found.items())}
+    return {"all": SlotCounts.total(counts for part in found.values() for counts in part).acceptance, **by_source}
 
 
 def _share_done(step: int, seconds: float, settings: TrainSettings) -> float:

@@ -1,0 +1,37 @@
+"""Runs independent pieces of work side by side, one thread each, with single-threaded kernels inside.
+
+Small matrices gain little from being split inside an operation, and where other work keeps the cores busy every split waits for its
+slowest part: on two cores beside one busy process, [1024, 576] @ [576, 192] ran at 50 Gflop/s on two threads and at 98 on one.
+It knows nothing about what the pieces are.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+import torch
+
+Piece = TypeVar("Piece")
+Made = TypeVar("Made")
+
+
+class Lanes:
+    """A context with as many lanes as PyTorch may use threads, `most` at the most; kernels share what is left over."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._threads = torch.get_num_threads()
+        self.count = min(self._threads, most or self._threads)
+
+    def __enter__(self) -> Self:
+        torch.set_num_threads(self._threads // self.count)
+        self._pool = ThreadPoolExecutor(self.count)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(self._threads)
+
+    def map(self, work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> Iterator[Made]:
+        """What `work` makes of each piece, in order; an exception comes out where its piece stands."""
+        return self._pool.map(work, pieces)
