@@ -78,7 +78,7 @@ def _page(saved: Recipe) -> None:
         cost(plan)
     if problem is not None:
         fail(problem)
-    left, right = st.columns([1.45, 1], gap="large")
+    left, right = st.columns([1.75, 1], gap="large")
     with left:
         weight_rows(draft, plan)
     with right:

@@ -40,19 +40,23 @@ def _before(recipe: Recipe) -> None:
         {
             "Source": part.name,
             "Domain": part.domain,
-            "Conversations": count(part.rows),
-            "Share": percent(part.share_realised),
-            "Tokens (estimate)": count(part.tokens) if part.tokens is not None else "–",
-            "Trainable (estimate)": count(part.trainable_tokens) if part.trainable_tokens is not None else "–",
+            "Conversations": part.rows,
+            "Share": part.share_realised,
+            "Tokens (estimate)": part.tokens,
+            "Trainable (estimate)": part.trainable_tokens,
         }
         for part in plan.sources
         if part.rows
     ]
-    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
+    whole = st.column_config.NumberColumn(format="localized")
+    formats = {"Share": st.column_config.NumberColumn(format="percent")} | dict.fromkeys(
+        ("Conversations", "Tokens (estimate)", "Trainable (estimate)"), whole
+    )
+    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), column_config=formats)
     settings = recipe.supervision
     st.caption(
-        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to measure "
-        "the drafter. "
+        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to "
+        "measure the drafter. "
         f"The dataset will be called {dataset_name(recipe)}."
     )
 

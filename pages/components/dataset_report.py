@@ -4,9 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.tokens import VerifyReport, coverage, length_histogram, read_frequencies, verify
-from pages.components import charts
-from pages.components.datasets import Dataset
+from core.tokens import VerifyReport, coverage, read_frequencies, verify
+from pages.components import charts, current
+from pages.components.datasets import Dataset, lengths
 from pages.components.numbers import count, moment, percent, short, size
 from pages.components.page import checks, figures
 
@@ -69,7 +69,7 @@ def _sources(dataset: Dataset) -> None:
 
 
 def _lengths(dataset: Dataset) -> None:
-    found = length_histogram(dataset.folder)
+    found = lengths(dataset.folder, dataset.shards, dataset.made_at)
     st.markdown("**How long the rows are**")
     limit = dataset.manifest.seq_length if dataset.manifest.seq_length <= 1.5 * found.longest else None
     charts.show(
@@ -96,24 +96,11 @@ def _coverage(dataset: Dataset) -> None:
 
 def _proof(dataset: Dataset) -> None:
     st.markdown("**Verification**")
-    report = _verified(str(dataset.folder), dataset.made_at)
-    if report.ok:
-        manifest = dataset.manifest
-        checks(
-            [
-                (True, f"every byte of {len(manifest.files)} files has the SHA-256 that the manifest names"),
-                (
-                    True,
-                    f"{count(report.rows)} rows and {count(manifest.tokens)} tokens, as the manifest says, and no row without supervision",
-                ),
-                (True, "token ids lie in the target's vocabulary, and the frequencies are those of the supervised tokens"),
-            ]
-        )
-    else:
-        checks([(False, problem) for problem in report.problems])
-    st.caption("The same check: `mixdown verify` on this folder.")
+    report = _verified(dataset.folder, dataset.made_at)
+    checks([(check.ok, f"{check.name}: {check.detail}") for check in report.checks])
+    st.caption("`mixdown verify` on this folder looks at the same.")
 
 
 @st.cache_data(max_entries=20, show_spinner="Verifying")
-def _verified(folder: str, made_at: float) -> VerifyReport:  # noqa: ARG001  the time is part of the cache's key
-    return verify(Path(folder))
+def _verified(folder: Path, made_at: float) -> VerifyReport:  # noqa: ARG001  the time is part of the cache's key
+    return verify(folder, workspace=current.workspace())

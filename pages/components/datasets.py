@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import streamlit as st
+
 from core.errors import MixdownError
 from core.mix import Recipe
-from core.tokens import Manifest
+from core.tokens import LengthHistogram, Manifest, length_histogram
+from core.tokens.shards import read_shard
 from pages.components import current
 
 
@@ -16,6 +20,11 @@ class Dataset:
     folder: Path
     manifest: Manifest
     made_at: float
+
+    @property
+    def shards(self) -> tuple[str, ...]:
+        """The names of its Arrow files, in order."""
+        return tuple(sorted(name for name in self.manifest.files if name.endswith(".arrow")))
 
     @property
     def name(self) -> str:
@@ -37,6 +46,13 @@ def datasets() -> list[Dataset]:
         except MixdownError:
             continue
     return sorted(found, key=lambda dataset: (-dataset.made_at, dataset.name))
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def lengths(folder: Path, shards: tuple[str, ...], made_at: float) -> LengthHistogram:  # noqa: ARG001  the time is part of the cache's key
+    """How long the rows of a dataset are, from its `seq_len` columns alone."""
+    columns = [batch.column("seq_len").to_numpy() for shard in shards for batch in read_shard(folder / shard)]
+    return length_histogram(np.concatenate(columns))
 
 
 def dataset_name(recipe: Recipe) -> str:

@@ -11,12 +11,12 @@ from pages.components.charts import domain_colour
 from pages.components.mix_draft import Draft
 from pages.components.numbers import count, percent
 
-_WIDTHS = [1.5, 1.7, 1.0, 0.8, 1.25, 0.7]
+_WIDTHS = [1.55, 1.5, 0.95, 0.65, 1.55, 0.7]
 
 
 def weight_rows(draft: Draft, plan: Plan | None) -> None:
     """Draw the lines; sources of the library that the recipe does not name can be taken in."""
-    heads = ("Source", "Weight", "", "Rows", "Share asked → got", "Epochs")
+    heads = ("Source", "Weight", "", "Rows", "Asked → got", "Epochs")
     with st.container(key="mix-head"):
         for column, head in zip(st.columns(_WIDTHS), heads, strict=True):
             column.html(f'<div class="md-quiet{" md-num" if head in ("Rows", "Epochs", heads[4]) else ""}">{head}</div>')

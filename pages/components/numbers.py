@@ -19,8 +19,8 @@ def short(value: int | float | None) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """`40.6 %`; `–` where unknown."""
-    return "–" if share is None else f"{share * 100:.{digits}f} %"
+    """`40.6 %`, kept on one line; `–` where unknown."""
+    return "–" if share is None else f"{share * 100:.{digits}f}\u00a0%"
 
 
 def plural(value: int, noun: str, many: str | None = None) -> str:

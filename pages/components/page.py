@@ -7,10 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.errors import MixdownError
 
 _STYLE = Path(__file__).with_name("style.css")
+_FRAMED = "framed"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
@@ -18,11 +20,25 @@ def frame() -> None:
     """Set the page up; once per run of the script, before anything is drawn."""
     st.set_page_config(page_title="Mixdown", page_icon=":material/graphic_eq:", layout="wide")
     st.html(_STYLE)
+    st.session_state[_FRAMED] = True
+
+
+def _only_through_the_map() -> None:
+    """Run app.py instead when Streamlit runs a page by itself.
+
+    It takes every file in a folder called `pages` for a screen of its own until `st.navigation` was called once in the server's life,
+    so that a link to a page, opened first on a fresh server, would show it without its frame.
+    """
+    if _FRAMED not in st.session_state:
+        st.session_state[_FRAMED] = True
+        PagesManager.uses_pages_directory = False
+        st.rerun()
 
 
 def header(title: str, sentence: str) -> DeltaGenerator:
     """Draw the title and the sentence that says what this step decides; returns the place of the primary button, top right."""
-    words, action = st.columns([3, 1.25], vertical_alignment="bottom")
+    _only_through_the_map()
+    words, action = st.columns([2.2, 1.5], vertical_alignment="bottom")
     with words:
         st.title(title, anchor=False)
         st.html(f'<div class="md-sentence">{html.escape(sentence)}</div>')

@@ -12,6 +12,7 @@ import streamlit as st
 from core.errors import MixdownError
 from core.runs import Run, RunStore
 from pages.components.numbers import count, duration, percent, short
+from pages.components.outcomes import outcome
 from pages.components.page import fail, plain
 
 EVERY = 1.0
@@ -78,7 +79,12 @@ def _head(run: Run) -> None:
             parts.append(f"{duration(progress['seconds_left'])} left")
     else:
         parts.append(duration(run.seconds))
-    st.html(f'<div class="md-run"><b>{html.escape(run.title)}</b><span class="r">{html.escape(" · ".join(parts))}</span></div>')
+    words = "" if run.error else outcome(run)
+    st.html(
+        f'<div class="md-run"><span><b>{html.escape(run.title[:1].upper() + run.title[1:])}</b>&ensp;'
+        f'<span class="r">{html.escape(words)}</span></span>'
+        f'<span class="r">{html.escape(" · ".join(parts))}</span></div>'
+    )
 
 
 def _bar(run: Run) -> None:

@@ -30,7 +30,10 @@ def imported_card(source: Source) -> None:
     ledger, domain = source.ledger, source.domain or "other"
     share = ledger.kept / ledger.read if ledger.read else 0.0
     lines = [f"{html.escape(source.licence or 'licence unknown')} · {plural(ledger.read, 'row')}"]
-    kept = f"kept {percent(share)}" + (f" · {count(ledger.prompt_only)} prompt only" if ledger.prompt_only else "")
+    if ledger.prompt_only and not ledger.kept:
+        kept = f"{plural(ledger.prompt_only, 'prompt')} without an answer, never trained on"
+    else:
+        kept = f"kept {percent(share)}" + (f" · {count(ledger.prompt_only)} prompts only" if ledger.prompt_only else "")
     repaired = sum(ledger.repaired.values())
     facts = [f"{plural(repaired, 'repair')}"] if repaired else []
     if ledger.quarantined:

@@ -46,7 +46,7 @@ def source_detail(source: Source) -> None:
     if source.problem:
         st.error(plain(source.problem), icon=":material/error:")
     for warning in source.warnings:
-        st.warning(plain(warning), icon=":material/warning:")
+        st.caption(f":material/warning: {plain(warning)}")
     rows, quarantine, about = st.tabs(["Rows", f"Quarantine {count(ledger.quarantined)}", "About"])
     with rows:
         _rows(source)

@@ -19,5 +19,5 @@ def test_counts_are_exact_and_agree_with_their_noun():
     assert count(913_786) == "913,786"
     assert plural(1, "row") == "1 row"
     assert plural(2_311, "row") == "2,311 rows"
-    assert percent(0.4063) == "40.6 %"
+    assert percent(0.4063) == "40.6\u00a0%"
     assert size(2_600_000_000) == "2.6 GB"
