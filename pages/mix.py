@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.errors import MixdownError
-from core.mix import Budget, Recipe, Shortfall, difference
+from core.mix import Budget, Plan, Recipe, Shortfall, difference
 from pages.components import current
 from pages.components.mix_draft import Draft, draft_of
 from pages.components.mix_picture import cost, picture
@@ -68,14 +68,14 @@ def _page(saved: Recipe) -> None:
     draft = draft_of(saved)
     wanted = _budget(draft, saved)
     problem: MixdownError | None = None
+    plan: Plan | None = None
     try:
-        plan = planned(wanted)
+        plan = planned(wanted, tokens=False)
     except Shortfall as error:
         problem, plan = error, error.plan
     except MixdownError as error:
-        problem, plan = error, None
-    if plan is not None:
-        cost(plan)
+        problem = error
+    total = st.container(height=70, border=False)
     if problem is not None:
         fail(problem)
     left, right = st.columns([1.75, 1], gap="large")
@@ -86,6 +86,10 @@ def _page(saved: Recipe) -> None:
             picture(plan)
         _recipe_box(draft, saved, wanted)
     _primary(place, wanted, saved, draft)
+    if plan is not None:
+        # Last: tokens are measured on a sample of each source, which takes a moment the first time.
+        with total:
+            cost(plan if problem else planned(wanted))
 
 
 def _recipe_box(draft: Draft, saved: Recipe, wanted: Recipe) -> None:

@@ -24,7 +24,7 @@ def _page(recipe: Recipe, imported: list[Source]) -> None:
     if place.button("Continue to tokenize", type="primary", icon=":material/arrow_forward:", icon_position="right"):
         st.switch_page("pages/tokenize.py")
     target = target_of(recipe)
-    refusal_banner(recipe)
+    banner = st.container()
     source, row = choose_row(imported)
     supervision = choose_supervision(recipe)
     stored = source.stored(row)
@@ -42,6 +42,9 @@ def _page(recipe: Recipe, imported: list[Source]) -> None:
     with raw:
         show_raw(stored.raw)
     sample_view(recipe, supervision, source)
+    # Last, because looking at a sample of every source takes a moment the first time; the row is there meanwhile.
+    with banner:
+        refusal_banner(recipe)
 
 
 def _rendered(seen: Explained, target: Target) -> None:

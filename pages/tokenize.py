@@ -35,7 +35,7 @@ def _start(recipe: Recipe, *, overwrite: bool) -> None:
 def _before(recipe: Recipe) -> None:
     plan = planned(recipe)
     cost(plan)
-    refusal_banner(recipe)
+    banner = st.container()
     rows = [
         {
             "Source": part.name,
@@ -59,6 +59,8 @@ def _before(recipe: Recipe) -> None:
         "measure the drafter. "
         f"The dataset will be called {dataset_name(recipe)}."
     )
+    with banner:
+        refusal_banner(recipe)
 
 
 def _live(run: Run) -> None:

@@ -41,8 +41,9 @@ def acceptance_report(drafter: Drafter) -> None:
                 height=250,
                 alt="Rounds by the number of tokens they gave",
             )
-    with st.expander("Training curves"):
-        training_curves(drafter.run)
+    if drafter.run is not None:
+        with st.expander("Training curves"):
+            training_curves(drafter.run)
 
 
 def _headline(after: dict[str, Any], before: dict[str, Any] | None) -> None:
@@ -67,6 +68,7 @@ def _headline(after: dict[str, Any], before: dict[str, Any] | None) -> None:
 
 
 def _sources(drafter: Drafter, after: dict[str, Any]) -> None:
+    overall = drafter.before["acceptance_length"] if drafter.before else 1.0
     before = drafter.before["by_source"] if drafter.before else {}
     domains = _domains()
     ranked = sorted(after["by_source"].items(), key=lambda item: item[1])
@@ -75,7 +77,7 @@ def _sources(drafter: Drafter, after: dict[str, Any]) -> None:
     charts.show(
         charts.before_and_after(
             names,
-            [before.get(name, 1.0) for name in names],
+            [before.get(name, overall) for name in names],
             [value for _, value in ranked],
             [charts.domain_colour(domains.get(name, "other")) for name in names],
             unit="tokens per round",
@@ -84,7 +86,7 @@ def _sources(drafter: Drafter, after: dict[str, Any]) -> None:
         height=70 + 30 * len(names),
         alt="Acceptance length by source",
     )
-    st.caption(f"The mark is the untrained drafter. Training took {duration((drafter.run.result or {}).get('train', {}).get('seconds'))}.")
+    st.caption(f"The mark is the untrained drafter. Training took {duration(drafter.training.get('seconds'))}.")
 
 
 def _domains() -> dict[str, str]:

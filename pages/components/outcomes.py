@@ -29,15 +29,19 @@ def _tokenized(result: dict[str, Any]) -> str:
 
 def _trained(result: dict[str, Any]) -> str:
     report = result.get("evaluation")
-    return _evaluated(report) if report else f"{count(result['train']['steps'])} steps"
+    return _accepted(report) if report else f"{count(result['train']['steps'])} steps"
 
 
 def _evaluated(result: dict[str, Any]) -> str:
-    return f"{result['acceptance_length']:.2f} tokens per round, {'lossless' if result['lossless'] else 'NOT lossless'}"
+    return _accepted(result["evaluation"])
+
+
+def _accepted(report: dict[str, Any]) -> str:
+    return f"{report['acceptance_length']:.2f} tokens per round, {'lossless' if report['lossless'] else 'NOT lossless'}"
 
 
 def _demonstrated(result: dict[str, Any]) -> str:
-    return _evaluated(result["drafter"])
+    return _accepted(result["drafter"])
 
 
 _WORDS = {"import": _imported, "tokenize": _tokenized, "train": _trained, "evaluate": _evaluated, "demo": _demonstrated}

@@ -27,9 +27,9 @@ def supervision_of(recipe: Recipe) -> Supervision:
     return Supervision(**recipe.supervision.model_dump())
 
 
-def planned(recipe: Recipe) -> Plan:
-    """The recipe's plan with estimated token figures. Raises what `plan` raises."""
-    return plan(recipe, current.library(), lambda source: estimate(recipe, source))
+def planned(recipe: Recipe, *, tokens: bool = True) -> Plan:
+    """The recipe's plan, with token figures from a sample unless they are not wanted. Raises what `plan` raises."""
+    return plan(recipe, current.library(), (lambda source: estimate(recipe, source)) if tokens else None)
 
 
 def estimate(recipe: Recipe, source: str) -> TokenEstimate | None:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = ("--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking", "--disable-sync")
 PATIENCE = 60_000
 """Milliseconds to wait for something to show on a busy machine with two cores."""
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass
@@ -70,7 +71,18 @@ def _serve(home: Path, port: int) -> subprocess.Popen[bytes]:
 @pytest.fixture
 def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
     """A server over a fresh workspace; its runs are ended with it."""
-    home = tmp_path / "home"
+    yield from serving(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """A server over a workspace in which nothing happens; shared by the tests of a module."""
+    yield from serving(tmp_path_factory.mktemp("untouched"))
+
+
+def serving(folder: Path) -> Iterator[Dashboard]:
+    """Serve a fresh workspace in `folder` on a free port until the generator is closed."""
+    home = folder / "home"
     home.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ PAGES = {"": "Mixdown", "sources": "Sources", "mix": "Mix", "preview": "Preview"
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("light", 420)])
-def test_no_page_fails_in_a_fresh_workspace(dashboard: Dashboard, chromium: Browser, scheme: str, width: int):
+def test_no_page_fails_in_a_fresh_workspace(untouched: Dashboard, chromium: Browser, scheme: str, width: int):
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
@@ -20,7 +20,7 @@ def test_no_page_fails_in_a_fresh_workspace(dashboard: Dashboard, chromium: Brow
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
     for path, heading in PAGES.items():
-        page.goto(f"{dashboard.url}/{path}")
+        page.goto(f"{untouched.url}/{path}")
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
         expect(page.get_by_test_id("stException")).to_have_count(0)
@@ -28,5 +28,5 @@ def test_no_page_fails_in_a_fresh_workspace(dashboard: Dashboard, chromium: Brow
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overflow <= 0, f"{path} is wider than the window by {overflow} px"
     assert problems == []
-    assert all(url.startswith((dashboard.url, "data:", "blob:")) for url in requested), "a page asks something outside this machine"
+    assert all(url.startswith((untouched.url, "data:", "blob:")) for url in requested), "a page asks something outside this machine"
     context.close()
