@@ -107,7 +107,8 @@ def several(rng: random.Random, think_share: float = 0.12) -> Conversation:
         ask, arguments = tool.request(rng)
         follow = pick(rng, ("{}", "Thanks. {}", "Good. {}", "And now: {}")).format(ask) if number else asked(rng, ask)
         messages += _round(rng, tool, follow, arguments, number, think)
-    return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, tools, 1)))
+    extra = 1 if len(set(tools)) < 3 else 0
+    return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, tools, extra)))
 
 
 def unneeded(rng: random.Random) -> Conversation:

@@ -88,12 +88,12 @@ def _right(kind: str, talk: Conversation, turn: int, answer: str) -> bool:
         return written_calls(answer) == wanted_calls(wanted.tool_calls)
     if kind == "sums":
         goal = re.findall(r"= (\d+)", wanted.content + (wanted.reasoning_content or ""))[-1]
-        said = answer.split("</think>")[-1]
+        said = answer.rsplit("</think>", maxsplit=1)[-1]
         return goal in re.findall(r"\d+", said) and re.findall(r"\d+", said)[-1] == goal
     if kind == "functions":
         fence = re.search(r"```python\n(.*?)```", answer, re.DOTALL)
         return fence is not None and _parses(fence[1])
-    return answer.split("</think>")[-1].strip() == wanted.content
+    return answer.rsplit("</think>", maxsplit=1)[-1].strip() == wanted.content
 
 
 def _parses(code: str) -> bool:

@@ -8,7 +8,22 @@ from collections.abc import Callable
 
 from core.conversation import Conversation, Message
 from data.generator import functions
-from data.generator.words import ADJECTIVES, code, first_name, full_name, iso_date, joined, pick, plural, some, surname, syllables, thing, town, weekday
+from data.generator.words import (
+    ADJECTIVES,
+    code,
+    first_name,
+    full_name,
+    iso_date,
+    joined,
+    pick,
+    plural,
+    some,
+    surname,
+    syllables,
+    thing,
+    town,
+    weekday,
+)
 
 Turns = list[tuple[str, str]]
 

@@ -11,7 +11,6 @@ from data.generator import functions
 from data.generator.operations import OPERATIONS, Operation
 from data.generator.words import MODULES, PROJECTS, pick
 
-
 _BREAKS = (
     ("return {x}[0]", "return {x}[1]"),
     ("max(", "min("),
