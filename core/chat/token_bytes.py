@@ -65,9 +65,7 @@ def byte_offsets(text: str, tokens: Sequence[bytes]) -> list[tuple[int, int]] | 
         return [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
     # Character of each byte: a byte begins a character unless it is 0b10xxxxxx.
     characters = list(accumulate((byte & 0xC0) != 0x80 for byte in encoded))
-    return [
-        (characters[end - len(token)] - 1, characters[end - 1]) if token else (0, 0) for token, end in zip(tokens, ends, strict=True)
-    ]
+    return [(characters[end - len(token)] - 1, characters[end - 1]) if token else (0, 0) for token, end in zip(tokens, ends, strict=True)]
 
 
 def _byte_level(piece: str) -> bytes:

@@ -15,6 +15,10 @@ TRAIN_SECONDS = 110.0
 """Enough for an acceptance length above 3 on two busy cores, and inside the two minutes that a newcomer waits gladly."""
 
 
+VALIDATION = 0.06
+"""Share of the conversations held out: well over a hundred prompts, some of every source."""
+
+
 class DemoJob(Job):
     """Import what ships, mix it by size, tokenize, train for `train_seconds`, measure before and after.
 
@@ -52,7 +56,7 @@ class DemoJob(Job):
         library = Library(self.workspace)
         names = [item.name for item in imports.items]
         with_rows = [name for name in names if library.source(name).rows > 0]
-        recipe = recipe_for(library, self.name, str(BUNDLED_TARGET), sources=with_rows)
+        recipe = recipe_for(library, self.name, str(BUNDLED_TARGET), sources=with_rows, validation=VALIDATION)
         dump_recipe(recipe, self.workspace.recipe(self.name))
 
         dataset, drafter = self.workspace.dataset(self.name), self.workspace.drafter(self.name)

@@ -57,9 +57,7 @@ def conversations(draw: st.DrawFn, *, with_tools: bool = True, with_reasoning: b
     for _ in range(draw(st.integers(1, 3))):
         messages.append(Message("user", draw(texts())))
         for _ in range(draw(st.integers(0, 2)) if with_tools else 0):
-            calls = tuple(
-                ToolCall(f"call_{place}", draw(_names), draw(_arguments)) for place in range(draw(st.integers(1, 2)))
-            )
+            calls = tuple(ToolCall(f"call_{place}", draw(_names), draw(_arguments)) for place in range(draw(st.integers(1, 2))))
             messages.append(Message("assistant", draw(texts(8)), draw(reasoning), calls))
             messages += [Message("tool", draw(texts(8)), tool_call_id=call.id, name=call.name) for call in calls]
         messages.append(Message("assistant", draw(texts()), draw(reasoning)))

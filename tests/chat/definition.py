@@ -35,7 +35,9 @@ class Definition:
         reasons = bool(conversation.messages[turn].reasoning_content)
         return {"enable_thinking": reasons if thinking == "auto" else thinking == "on"}
 
-    def rows(self, conversation: Conversation, supervise: str, thinking: str, layout: str) -> list[tuple[int | None, list[int], list[bool]]]:
+    def rows(
+        self, conversation: Conversation, supervise: str, thinking: str, layout: str
+    ) -> list[tuple[int | None, list[int], list[bool]]]:
         roles = [message.role for message in conversation.messages]
         turns = [place for place, role in enumerate(roles) if role == "assistant" and "user" in roles[:place]]
         whole_text = self.text(conversation, len(roles), False, self.args(conversation, turns[-1], thinking))

@@ -131,10 +131,14 @@ def test_a_row_whose_history_the_template_rewrites_is_flagged_and_others_are_not
     assert [row.history_rewritten for row in supervise(CHAT, targets("qwen3.6"), Supervision()).rows] == [False, False]
 
 
-@pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "mistral", "gemma", "deepseek", "harmony", "generation", "indexed"])
+@pytest.mark.parametrize(
+    "name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "mistral", "gemma", "deepseek", "harmony", "generation", "indexed"]
+)
 def test_context_is_the_servers_prompt_and_trained_tokens_follow_it(name, targets):
     target = targets(name)
-    conversation = Conversation((Message("user", "Hi"), Message("assistant", "Hello."), Message("user", "Bye"), Message("assistant", "See you.")))
+    conversation = Conversation(
+        (Message("user", "Hi"), Message("assistant", "Hello."), Message("user", "Bye"), Message("assistant", "See you."))
+    )
     made = supervise(conversation, target, Supervision(layout="turn"))
     assert [row.turn for row in made.rows] == [1, 3]
     for row, words in zip(made.rows, ["Hello.", "See you."], strict=True):

@@ -53,7 +53,11 @@ def test_every_template_renders_the_same_bytes_as_transformers(name, targets, re
     target = targets(name)
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(conversations(), st.booleans(), st.sampled_from([{}, {"enable_thinking": True}, {"enable_thinking": False}, {"preserve_thinking": True}]))
+    @given(
+        conversations(),
+        st.booleans(),
+        st.sampled_from([{}, {"enable_thinking": True}, {"enable_thinking": False}, {"preserve_thinking": True}]),
+    )
     def check(conversation, prompt, args):
         expected = reference(name, conversation, add_generation_prompt=prompt, **args)
         try:
@@ -92,7 +96,14 @@ def test_a_refusal_carries_the_templates_own_words_and_a_short_code():
 
 
 @pytest.mark.parametrize(
-    "source", ["{{ messages[0].content + none }}", "{{ messages[7].content }}", "{{ messages.append(1) }}", "{{ 1 // 0 }}", "{{ ''.__class__.__mro__ }}"]
+    "source",
+    [
+        "{{ messages[0].content + none }}",
+        "{{ messages[7].content }}",
+        "{{ messages.append(1) }}",
+        "{{ 1 // 0 }}",
+        "{{ ''.__class__.__mro__ }}",
+    ],
 )
 def test_a_template_that_breaks_or_reaches_out_of_the_sandbox_is_a_refusal_too(source):
     with pytest.raises(TemplateRefused) as caught:
