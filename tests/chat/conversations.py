@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from core.conversation import Conversation, Message, Tool, ToolCall
 from tests.chat.targets import CHATML, OTHERS
 
-
 _characters = st.one_of(
     st.characters(codec="utf-8"),
     st.characters(min_codepoint=0x10000, exclude_categories=("Cs",)),
@@ -16,7 +15,8 @@ _characters = st.one_of(
 _phrases = st.sampled_from(
     [
         "", " ", "\n", "\n\n", " \n ", "\nfoo", "  \n\nfoo\n", "Hello there.", "The answer is 42.", "<b>bold</b>", "</span><script>",
-        "<tool_response>\nx\n</tool_response>", "<tool_call>", "a < b and b > c", "def f(x):\n    return x\n", "👩‍👩‍👧‍👦", "e\u0301", "'", '"',
+        "<tool_response>\nx\n</tool_response>", "<tool_call>", "a < b and b > c",
+        "def f(x):\n    return x\n", "👩‍👩‍👧‍👦", "e\u0301", "'", '"',
         "no </think> tag", "null", "\x1b[31mred", "line\r\nline", "\x00", "İ", "ﬁ",
     ]
 )  # fmt: skip

@@ -12,7 +12,8 @@ CHATML = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|mask|>"]
 TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 OTHERS = [
     "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<s>", "</s>", "[INST]", "[/INST]", "[TOOL_CALLS]",
-    "<bos>", "<start_of_turn>", "<end_of_turn>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>", "<|start|>", "<|end|>", "<|message|>",
+    "<bos>", "<start_of_turn>", "<end_of_turn>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>",
+    "<|start|>", "<|end|>", "<|message|>",
     "<|channel|>", "<|return|>", "<|call|>",
 ]  # fmt: skip
 NAMED = {

@@ -84,11 +84,15 @@ AGENT = Conversation(
     (TOOL,),
     row_id="s:2",
 )
-JSON_CALLS = '<tool_call>\n{"name": "tide", "arguments": {"port": "Brest"}}\n</tool_call>\n<tool_call>\n{"name": "tide", "arguments": {"n": 2}}\n</tool_call>'
+JSON_CALLS = (
+    '<tool_call>\n{"name": "tide", "arguments": {"port": "Brest"}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "tide", "arguments": {"n": 2}}\n</tool_call>'
+)
 XML_CALLS = (
     "<tool_call>\n<function=tide>\n<parameter=port>\nBrest\n</parameter>\n</function>\n</tool_call>\n"
     "<tool_call>\n<function=tide>\n<parameter=n>\n2\n</parameter>\n</function>\n</tool_call>"
 )
+THOUGHT = "<think>\nTwo and three.\n</think>\n\n5<|im_end|>"
 EMPTY = "<think>\n\n</think>\n\n"
 
 
@@ -100,11 +104,12 @@ EMPTY = "<think>\n\n</think>\n\n"
         ("qwen2.5", CHAT, {"supervise": "content"}, {None: ["5", "Welcome."]}),
         ("qwen2.5", CHAT, {"layout": "turn"}, {2: ["5<|im_end|>"], 4: ["Welcome.<|im_end|>"]}),
         ("qwen2.5", AGENT, {}, {None: [JSON_CALLS + "<|im_end|>", "4.2 m.<|im_end|>"]}),
-        ("qwen3", CHAT, {}, {2: ["<think>\nTwo and three.\n</think>\n\n5<|im_end|>"], 4: ["Welcome.<|im_end|>"]}),
+        ("qwen3", CHAT, {}, {2: [THOUGHT], 4: ["Welcome.<|im_end|>"]}),
         ("qwen3", CHAT, {"layout": "conversation"}, {None: ["5<|im_end|>", "Welcome.<|im_end|>"]}),
         ("qwen3", CHAT, {"layout": "conversation", "supervise": "content"}, {None: ["5", EMPTY + "Welcome."]}),
-        ("qwen3", CHAT, {"thinking": "default"}, {2: ["<think>\nTwo and three.\n</think>\n\n5<|im_end|>"], 4: [EMPTY + "Welcome.<|im_end|>"]}),
-        ("qwen3", AGENT, {}, {None: [f"<think>\nNeed it.\n</think>\n\n{JSON_CALLS}<|im_end|>", "<think>\nGot it.\n</think>\n\n4.2 m.<|im_end|>"]}),
+        ("qwen3", CHAT, {"thinking": "default"}, {2: [THOUGHT], 4: [EMPTY + "Welcome.<|im_end|>"]}),
+        ("qwen3", AGENT, {},
+         {None: [f"<think>\nNeed it.\n</think>\n\n{JSON_CALLS}<|im_end|>", "<think>\nGot it.\n</think>\n\n4.2 m.<|im_end|>"]}),
         ("qwen3.6", CHAT, {}, {2: ["Two and three.\n</think>\n\n5<|im_end|>"], 4: ["Welcome.<|im_end|>"]}),
         ("qwen3.6", CHAT, {"supervise": "boundary"}, {2: ["Two and three.\n</think>\n\n5<|im_end|>\n"], 4: ["Welcome.<|im_end|>\n"]}),
         ("qwen3.6", CHAT, {"supervise": "content"}, {2: ["<think>\nTwo and three.\n</think>\n\n5"], 4: [EMPTY + "Welcome."]}),
@@ -211,9 +216,11 @@ def test_a_lone_surrogate_drops_the_row_by_name(targets):
 
 def test_a_template_that_cannot_turn_thinking_off_is_used_with_thinking_on(tmp_path):
     source = (
-        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}"
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+        "{% if m.role == 'assistant' %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}"
         "{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}"
-        "{% if enable_thinking is false %}{{ raise_exception('Disabling thinking is not supported.') }}{% endif %}<|im_start|>assistant\n<think>\n{% endif %}"
+        "{% if enable_thinking is false %}{{ raise_exception('Disabling thinking is not supported.') }}{% endif %}"
+        "<|im_start|>assistant\n<think>\n{% endif %}"
     )
     target = Target.load(make_target(tmp_path, source))
     conversation = Conversation((Message("user", "Hi"), Message("assistant", "Yo.")))
