@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, pre_tokenizers
 
 from core.chat import BadChoice, Supervision, Target, TrainingRow, generation_prompt, supervise
 from core.conversation import Conversation, Message, ToolCall
+from tests.chat.conftest import ALL
 from tests.chat.conversations import conversations
 from tests.chat.definition import Definition
 from tests.chat.targets import make_target
@@ -245,3 +247,45 @@ def test_a_prompt_only_conversation_has_a_generation_prompt(targets):
 def test_a_choice_that_does_not_exist_is_refused(wrong):
     with pytest.raises(BadChoice, match=next(iter(wrong))):
         Supervision(**wrong)
+
+
+def test_a_token_that_reaches_over_the_boundary_belongs_to_the_answer(targets):
+    # The header ends with a newline and so begins the answer: the tokenizer makes one token of both.
+    target = targets("qwen2.5")
+    (row,) = supervise(Conversation((Message("user", "Hi"), Message("assistant", "\nYo."))), target, Supervision()).rows
+    assert trained_text(target, row) == ["\n\nYo.<|im_end|>"]
+
+
+def test_tokens_of_the_prompt_alone_are_never_trained_on_where_the_tokenizer_splits_it_otherwise(tmp_path):
+    # GPT-2's splitting keeps "\n\n" whole at the end of a text and cuts it in two before a letter, so the prompt's tokens
+    # are no prefix of the turn's. speculators 0.9 trains on the header's newlines here; the server sends them.
+    source = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n\n{{ m.content }}<|im_end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n\n{% endif %}"
+    )
+    folder = make_target(tmp_path, source)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    target = Target.load(folder)
+    conversation = Conversation((Message("user", "Hi"), Message("assistant", "Yo.")))
+    (row,) = supervise(conversation, target, Supervision()).rows
+    prompt = generation_prompt(conversation, 1, target, Supervision())
+    assert row.input_ids[: len(prompt)].tolist() != prompt
+    assert trained_text(target, row) == ["Yo.<|im_end|>"]
+    assert target.encoder.decode(row.input_ids[: int(row.loss_mask.argmax())].tolist()) == target.encoder.decode(prompt)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_context_never_holds_text_that_the_prompt_does_not(name, targets):
+    target = targets(name)
+
+    @PROPERTY
+    @given(conversations(ragged=False))
+    def check(conversation):
+        for row in supervise(conversation, target, Supervision(layout="turn", seq_length=100_000)).rows:
+            prompt = target.encoder.decode(generation_prompt(conversation, row.turn, target, Supervision()))
+            context = target.encoder.decode(row.input_ids[: int(row.loss_mask.argmax())].tolist())
+            assert prompt.startswith(context)
+
+    check()
