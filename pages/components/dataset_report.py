@@ -10,7 +10,8 @@ from pages.components.datasets import Dataset, lengths
 from pages.components.numbers import count, moment, percent, short, size
 from pages.components.page import checks, figures
 
-_SIZES = (250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000)
+_POINTS = 24
+"""Points of the coverage curve, each a quarter octave below the next, the last at every token that is supervised at all."""
 
 
 def dataset_report(dataset: Dataset) -> None:
@@ -85,11 +86,12 @@ def _lengths(dataset: Dataset) -> None:
 
 def _coverage(dataset: Dataset) -> None:
     frequencies = read_frequencies(dataset.folder / "token_freq.pt")
-    sizes = [entries for entries in _SIZES if entries < len(frequencies)] + [len(frequencies)]
+    sizes = sorted({max(1, round(len(frequencies) * 2 ** (-step / 4))) for step in range(_POINTS)})
     covered = coverage(frequencies, sizes)
     st.markdown("**What a smaller draft vocabulary would cover**")
     figure = charts.curve(sizes, {"covered": covered}, x_title="tokens in the draft vocabulary", y_title="of supervised tokens")
-    figure.update_yaxes(tickformat=".0%")
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.05])
+    figure.update_xaxes(rangemode="tozero")
     charts.show(figure, key="dataset-coverage", height=260, alt="Share of supervised tokens that a draft vocabulary of each size covers")
     st.caption(f"{count(len(frequencies))} different tokens are supervised at least once.")
 

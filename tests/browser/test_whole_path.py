@@ -36,7 +36,7 @@ def test_a_first_visit_leads_to_a_measured_drafter(dashboard: Dashboard, page: P
 def _weights(page: Page) -> None:
     expect(page.get_by_role("heading", name="Mix", exact=True)).to_be_visible()
     exact = page.get_by_label("Weight of glaive, exactly")
-    exact.fill("40")
+    exact.fill("60")
     exact.press("Enter")
     expect(page.get_by_role("button", name="Save recipe")).to_be_visible()
     slider = page.get_by_role("slider", name="Weight of xlam")
@@ -46,6 +46,11 @@ def _weights(page: Page) -> None:
     slider.press("ArrowRight")
     expect(slider).not_to_have_attribute("aria-valuenow", before or "")
     expect(page.get_by_text("2 unsaved changes")).to_be_visible()
+    page.get_by_text("Limit the total").click()
+    budget = page.get_by_label("Conversations in all")
+    budget.fill("400")
+    budget.press("Enter")
+    expect(page.get_by_text("400", exact=True).first).to_be_visible()
     page.get_by_role("button", name="Save recipe").click()
     page.get_by_role("button", name="Continue to preview").click()
 
