@@ -4,7 +4,9 @@ Names may hold spaces, dots and slashes; values are JSON or Python literals. It 
 """
 
 from core.conversation import JSONObject
+from core.dialects.characters import clean_json
 from core.dialects.draft import Call
+from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral, parse
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -16,15 +18,15 @@ def looks_like_calls(text: str) -> bool:
     return text.startswith("[") and text.endswith("]") and ")" in text and text.find("(") > 1 and text[1:2] not in "\"'{[("
 
 
-def read_brackets(text: str) -> list[Call]:
+def read_brackets(text: str, handling: Handling) -> list[Call]:
     """The calls of a turn in brackets. Raises `NotALiteral` where it is not exactly that."""
     body = text.strip()
     if not looks_like_calls(body):
         raise NotALiteral("no call in brackets")
-    return [_call(piece) for piece in _pieces(body[1:-1], ",;")]
+    return [_call(piece, handling) for piece in _pieces(body[1:-1], ",;")]
 
 
-def _call(text: str) -> Call:
+def _call(text: str, handling: Handling) -> Call:
     name, opening, rest = text.partition("(")
     if not opening or not rest.endswith(")") or not name.strip():
         raise NotALiteral("no call in brackets")
@@ -34,7 +36,7 @@ def _call(text: str) -> Call:
         key = key.strip().strip("\"'")
         if not equals or not key:
             raise NotALiteral("an argument without a name")
-        arguments[key], _ = parse(value)
+        arguments[key] = clean_json(parse(value)[0], handling)
     return Call(name.strip(), arguments)
 
 

@@ -75,6 +75,7 @@ _ALL = (
     _repair("missing_arguments_emptied", "A call with null, blank or no arguments got an empty object.", keep=False),
     _repair("tool_calls_decoded", "Tool calls given as JSON text became a list.", keep=False),
     _repair("flat_tool_call_wrapped", "A call without the function object around name and arguments got one.", keep=False),
+    _repair("repeated_call_text_dropped", "Calls that stood both in the text and beside it were taken once."),
     _repair("call_ids_assigned", "Calls or results without an id got one by their position.", keep=False),
     _repair("duplicate_call_id_renamed", "A call id that occurred before was replaced by a new one.", keep=False),
     _repair("dangling_call_id_relinked", "A result whose id named no call was given to the unanswered call in its place.", keep=False),

@@ -25,7 +25,8 @@ def take_results(turns: list[Turn]) -> list[Turn]:
             taken += _reported(turn)
         else:
             taken.append(turn)
-        calls = bool(taken) and (bool(taken[-1].calls) or (calls and taken[-1].role == "tool"))
+        last = taken[-1]
+        calls = bool(last.calls) or (calls and last.role in ("tool", "assistant"))
     return taken
 
 

@@ -3,6 +3,7 @@
 It knows roles and whether a turn is blank, not what is said in it. Every change is a repair by name.
 """
 
+import re
 from typing import Literal
 
 from core.dialects.draft import Draft, Turn
@@ -10,16 +11,18 @@ from core.dialects.handling import Handling, Quarantined
 
 Ending = Literal["kept", "prompt_only"]
 
+_TEXT_ACTION = re.compile(r"\A\s*(?:DISCUSSION|THOUGHT)\b")
+
 
 def in_order(draft: Draft, handling: Handling) -> Ending:
-    """Repairs the draft's order in place and says whether there is something to learn or only a prompt.
+    """Repairs the order after the system message in place, and says whether there is something to learn or only a prompt.
 
     Raises `Quarantined` with `no_messages`, `no_user` or `empty_assistant`.
     """
     if not draft.turns:
         raise Quarantined("no_messages", "no turns")
     silent = any(turn.role == "assistant" and turn.blank for turn in draft.turns)
-    turns = _without_blanks(_systems_first(draft.turns, handling), handling)
+    turns = _without_blanks(draft.turns, handling)
     if not any(turn.role == "user" for turn in turns):
         handling.refuse("no_user", "roles: " + ", ".join(turn.role for turn in turns[:8]))
     else:
@@ -30,14 +33,22 @@ def in_order(draft: Draft, handling: Handling) -> Ending:
         if silent:
             raise Quarantined("empty_assistant", "no assistant turn has content")
         return "prompt_only"
-    if turns[-1].role == "user" and not draft.observes:
+    if turns[-1].role == "user" and not (draft.observes or _observes(turns)):
         if not handling.repair("trailing_user_dropped", turns[-1].content, turns[-1].field):
             return "prompt_only"
         draft.turns = turns[:-1]
     return "kept"
 
 
-def _systems_first(turns: list[Turn], handling: Handling) -> list[Turn]:
+def _observes(turns: list[Turn]) -> bool:
+    """Whether the last user turn answers an action written as text (SWE-agent: a discussion, then one fenced command)."""
+    if len(turns) < 2 or turns[-1].role != "user" or turns[-2].role != "assistant":
+        return False
+    text = turns[-2].content
+    return bool(_TEXT_ACTION.match(text)) and text.rstrip().endswith("```")
+
+
+def systems_first(turns: list[Turn], handling: Handling) -> list[Turn]:
     """One system message at most, at the beginning, with text."""
     if all(turn.role != "system" for turn in turns):
         return turns

@@ -3,25 +3,22 @@
 The same for every dialect, in one fixed sequence. It does not know where a draft came from.
 """
 
-import re
 from dataclasses import dataclass
 
 from core.conversation import Conversation, Message, ToolCall
 from core.dialects.brackets import looks_like_calls, read_brackets
 from core.dialects.call_ids import link_calls
 from core.dialects.characters import clean_text
-from core.dialects.draft import Draft, Turn
+from core.dialects.draft import Call, Draft, Turn
 from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral
 from core.dialects.markup import is_html, saved_page, to_markdown
 from core.dialects.observations import take_results
-from core.dialects.order import Ending, in_order
+from core.dialects.order import Ending, in_order, systems_first
 from core.dialects.reasoning import Split, Unbalanced, split_one_sided, split_reasoning
 from core.dialects.system_tools import tools_of_system
 from core.dialects.text_calls import Schemas, take_calls
 from core.dialects.typed_values import property_schemas
-
-_TEXT_ACTION = re.compile(r"\A\s*(?:DISCUSSION|THOUGHT)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +31,11 @@ class Settled:
 
 def settle(draft: Draft, handling: Handling) -> Settled:
     """The conversation that the draft is. Raises `Quarantined`."""
+    # First of all, since a turn that holds nothing but a NUL is empty.
+    for turn in draft.turns:
+        turn.content = clean_text(turn.content, handling)
+        turn.reasoning = clean_text(turn.reasoning, handling) if turn.reasoning else None
+    draft.turns = systems_first(draft.turns, handling)
     _take_system_tools(draft, handling)
     if draft.page:
         _read_pages(draft.turns, handling)
@@ -43,7 +45,6 @@ def settle(draft: Draft, handling: Handling) -> Settled:
         if turn.role == "assistant":
             _take_from_text(turn, schemas, names, draft.brackets, handling)
     draft.turns = take_results(draft.turns)
-    draft.observes = draft.observes or _observes(draft.turns)
     ending = in_order(draft, handling)
     turns = link_calls(draft.turns, handling)
     if draft.padded:
@@ -86,12 +87,19 @@ def _take_from_text(turn: Turn, schemas: Schemas, names: set[str], brackets: boo
                 handling.repair("reasoning_merged", field=turn.field)
             turn.reasoning = "\n\n".join([turn.reasoning, *pieces] if turn.reasoning else pieces)
         turn.content = split.content
-        if not turn.calls:
-            turn.content, turn.calls = take_calls(split.content, schemas, handling, turn.field)
+        content, calls = take_calls(split.content, schemas, handling, turn.field)
+        if calls and not turn.calls:
+            turn.content, turn.calls = content, calls
+        elif calls and _equal(calls, turn.calls) and handling.repair("repeated_call_text_dropped", split.content, turn.field):
+            turn.content = content
     elif brackets and looks_like_calls(text):
         _take_brackets(turn, names, handling)
     if turn.part == "call" and not turn.calls:
         handling.refuse("bad_call_text", turn.content, turn.field)
+
+
+def _equal(calls: list[Call], others: list[Call]) -> bool:
+    return [(call.name, call.arguments) for call in calls] == [(call.name, call.arguments) for call in others]
 
 
 def _split(text: str, turn: Turn, handling: Handling) -> Split:
@@ -104,20 +112,12 @@ def _split(text: str, turn: Turn, handling: Handling) -> Split:
 
 def _take_brackets(turn: Turn, names: set[str], handling: Handling) -> None:
     try:
-        turn.calls = read_brackets(turn.content)
+        turn.calls = read_brackets(turn.content, handling)
         turn.content = ""
     except NotALiteral:
         # Brackets around something else are text; around the name of a tool they were meant as its call.
         if turn.content.strip()[1:].partition("(")[0].strip() in names:
             handling.refuse("bad_call_text", turn.content, turn.field)
-
-
-def _observes(turns: list[Turn]) -> bool:
-    """Whether the last user turn answers an action written as text (SWE-agent: a discussion, then one fenced command)."""
-    if len(turns) < 2 or turns[-1].role != "user" or turns[-2].role != "assistant":
-        return False
-    text = turns[-2].content
-    return bool(_TEXT_ACTION.match(text)) and text.rstrip().endswith("```")
 
 
 def _remove_padding(turns: list[Turn], schemas: Schemas) -> None:
@@ -129,13 +129,17 @@ def _remove_padding(turns: list[Turn], schemas: Schemas) -> None:
                 call.arguments = {key: value for key, value in call.arguments.items() if value is not None or key in known}
 
 
+def _call(call: Call, handling: Handling) -> ToolCall:
+    return ToolCall(clean_text(call.id or "", handling), clean_text(call.name, handling), call.arguments)
+
+
 def _message(turn: Turn, handling: Handling) -> Message:
     if turn.role in ("tool", "assistant") and (turn.calls or turn.call_id or turn.name):
         return Message(
             turn.role,
             clean_text(turn.content, handling),
             clean_text(turn.reasoning, handling) if turn.reasoning else None,
-            tuple(ToolCall(clean_text(call.id or "", handling), clean_text(call.name, handling), call.arguments) for call in turn.calls),
+            tuple(_call(call, handling) for call in turn.calls),
             clean_text(turn.call_id, handling) if turn.call_id else None,
             clean_text(turn.name, handling) if turn.name else None,
         )

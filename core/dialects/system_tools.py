@@ -123,8 +123,15 @@ def _after_announcement(text: str, handling: Handling) -> SystemTools | None:
                 position += 1
         tools = tools_in_text(values, handling)
         if tools:
-            return SystemTools(tools, _other_text(text[: announced.end()], text[end:]))
+            return SystemTools(tools, _other_text(_without_last_sentence(text[: announced.end()]), text[end:]))
     return None
+
+
+def _without_last_sentence(text: str) -> str:
+    """The last sentence announces the tools; without them it says nothing."""
+    text = text.rstrip()
+    end = max((gap.start() for gap in _PIECE.finditer(text)), default=0)
+    return text[:end]
 
 
 def _other_text(before: str, after: str) -> str:

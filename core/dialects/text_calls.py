@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.conversation import JSONObject
+from core.dialects.characters import clean_json
 from core.dialects.draft import Call
 from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral, parse, parse_json, parse_python
@@ -65,7 +66,7 @@ def _read(text: str, opening: re.Match[str], schemas: Schemas, handling: Handlin
         return _tool_call(text, opening.end(), schemas, handling, field)
     if opening[0] == "<functioncall>":
         return _function_call(text, opening.end(), handling, field)
-    return _xml_call(text, opening.end(), opening[1].strip().strip("\"'"), schemas)
+    return _xml_call(text, opening.end(), opening[1], schemas, handling)
 
 
 def _tool_call(text: str, start: int, schemas: Schemas, handling: Handling, field: str) -> _Found | None:
@@ -74,7 +75,7 @@ def _tool_call(text: str, start: int, schemas: Schemas, handling: Handling, fiel
         lead += 1
     xml = _OPENING.match(text, lead)
     if xml and xml[1]:
-        found = _xml_call(text, xml.end(), xml[1].strip().strip("\"'"), schemas)
+        found = _xml_call(text, xml.end(), xml[1], schemas, handling)
         closing = _TOOL_CALL_END.match(text, found.end)
         return _Found(found.calls, closing.end() if closing else found.end)
     if text[lead : lead + 1] not in ("{", "["):
@@ -138,8 +139,9 @@ def _as_python(body: str) -> object:
         return None
 
 
-def _xml_call(text: str, start: int, name: str, schemas: Schemas) -> _Found:
+def _xml_call(text: str, start: int, name: str, schemas: Schemas, handling: Handling) -> _Found:
     """`<parameter=key>value</parameter>` until `</function>`; a stop token may have cut that closing tag off at the end."""
+    name = name.strip().strip("\"'")
     properties = schemas.get(name, {})
     arguments: JSONObject = {}
     position = start
@@ -147,17 +149,18 @@ def _xml_call(text: str, start: int, name: str, schemas: Schemas) -> _Found:
         end = _VALUE_END.search(text, parameter.end())
         if not end:
             return _Found(None, len(text))
-        arguments[parameter[1].strip()] = typed(_trimmed(text[parameter.end() : end.start()]), properties.get(parameter[1].strip()))
+        key = parameter[1].strip()
+        arguments[key] = clean_json(typed(_trimmed(text[parameter.end() : end.start()]), properties.get(key)), handling)
         position = end.end()
     closing = _FUNCTION_END.match(text, position)
     if closing:
         return _Found([Call(name, arguments)], closing.end())
     if not text[position:].strip():
         return _Found([Call(name, arguments)] if arguments else None, len(text))
-    return _json_body(text, start, name)
+    return _json_body(text, start, name, handling)
 
 
-def _json_body(text: str, start: int, name: str) -> _Found:
+def _json_body(text: str, start: int, name: str, handling: Handling) -> _Found:
     """Llama 3.1's form of it: `<function=name>{"key": value}</function>`."""
     end = text.find("</function>", start)
     end = len(text) if end < 0 else end
@@ -165,7 +168,7 @@ def _json_body(text: str, start: int, name: str) -> _Found:
         value, _ = parse(text[start:end])
     except NotALiteral:
         value = None
-    return _Found([Call(name, value)] if isinstance(value, dict) else None, min(len(text), end + len("</function>")))
+    return _Found([Call(name, clean_json(value, handling))] if isinstance(value, dict) else None, min(len(text), end + len("</function>")))
 
 
 def _trimmed(value: str) -> str:

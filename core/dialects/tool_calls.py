@@ -127,7 +127,7 @@ def _read_call(value: Any, handling: Handling, field: str) -> Call:
 
 
 def _name(value: JSONObject) -> str | None:
-    return next((name for key in _NAMES if isinstance(name := value.get(key), str) and name.strip()), None)
+    return next((name for key in _NAMES if isinstance(name := value.get(key), str) and name.strip("\x00 \t\r\n")), None)
 
 
 def _id(value: Any) -> str | None:
