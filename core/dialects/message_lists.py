@@ -46,7 +46,9 @@ def with_system(record: RawRecord, turns: list[Turn], handling: Handling) -> lis
         if value is None or value == "":
             continue
         text = text_of(value, handling, key)
-        if text.strip() and all(turn.role != "system" or turn.content.strip() != text.strip() for turn in turns):
+        if not text.strip() and handling.repair("blank_system_removed", field=key):
+            continue
+        if all(turn.role != "system" or turn.content.strip() != text.strip() for turn in turns):
             return [Turn("system", text, field=key), *turns]
     return turns
 

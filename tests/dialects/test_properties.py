@@ -12,8 +12,14 @@ from core.dialects import CODES, DIALECTS, EXCLUSIONS, Outcome, RawRow, convert,
 ODD_TEXT = st.one_of(
     st.text(st.characters(codec=None), max_size=12),
     st.sampled_from(
-        ["", " ", "<think>", "</think>a", "<think>a</think>b", "<tool_call>{", '<tool_call>{"name":"f","arguments":{}}</tool_call>',
-        
+        [
+            "",
+            " ",
+            "<think>",
+            "</think>a",
+            "<think>a</think>b",
+            "<tool_call>{",
+            '<tool_call>{"name":"f","arguments":{}}</tool_call>',
             "<function=f>",
             "<functioncall> {",
             "[f(a=1)]",
@@ -27,8 +33,15 @@ ODD_TEXT = st.one_of(
             "\ud800",
             "\x00",
             "<p>x</p>",
-        ,
-        "<tools>[{]</tools>", "the following functions: {", "user", "assistant", "tool", "system", "function", "<tool_response>x"]
+            "<tools>[{]</tools>",
+            "the following functions: {",
+            "user",
+            "assistant",
+            "tool",
+            "system",
+            "function",
+            "<tool_response>x",
+        ]
     ),
 )
 SCALAR = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), ODD_TEXT)
@@ -78,7 +91,21 @@ ROLES = st.one_of(
 )
 CALL = st.one_of(JSON, st.fixed_dictionaries({"id": JSON, "function": st.fixed_dictionaries({"name": JSON, "arguments": JSON})}))
 BLOCK = st.one_of(
-    JSON, st.fixed_dictionaries({"type": st.sampled_from(["text", "tool_use", "tool_result", "thinking", "image",]), "text": JSON})
+    JSON,
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(
+                [
+                    "text",
+                    "tool_use",
+                    "tool_result",
+                    "thinking",
+                    "image",
+                ]
+            ),
+            "text": JSON,
+        }
+    ),
 )
 TURN = st.one_of(
     JSON,
@@ -102,10 +129,21 @@ ROUGH_TEXT = st.one_of(
     ODD_TEXT,
     st.text(max_size=8),
     st.sampled_from(
-        ["a", "b", "a", "<think>r</think>\n\nanswer", '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>', "[f(x=1)]",
-        "<function=f>\n<parameter=x>1</parameter>\n</function>", "OBSERVATION:\nx", "DISCUSSION\nx\n```\nls\n```", "<p>a</p>",
-        '<tool_response>\n{"name": "f", "content": {"m": 1}}\n</tool_response>', '{"name": "f", "arguments": {}}', "\ufeffa", "\x00",
-        
+        [
+            "a",
+            "b",
+            "a",
+            "<think>r</think>\n\nanswer",
+            '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>',
+            "[f(x=1)]",
+            "<function=f>\n<parameter=x>1</parameter>\n</function>",
+            "OBSERVATION:\nx",
+            "DISCUSSION\nx\n```\nls\n```",
+            "<p>a</p>",
+            '<tool_response>\n{"name": "f", "content": {"m": 1}}\n</tool_response>',
+            '{"name": "f", "arguments": {}}',
+            "\ufeffa",
+            "\x00",
             'Use these functions: {"name": "f", "parameters": {"x": {"type": "int"}}} now',
             "<tools>[{'name': 'f', 'description': ''}]</tools> Go.",
         ]
@@ -114,7 +152,19 @@ ROUGH_TEXT = st.one_of(
 ROUGH_CALL = st.fixed_dictionaries(
     {
         "function": st.fixed_dictionaries(
-            {"name": st.sampled_from(["f", "g"]), "arguments": st.sampled_from(["{}", "null", "{'x': 1}", {}, None, '"{}"',])}
+            {
+                "name": st.sampled_from(["f", "g"]),
+                "arguments": st.sampled_from(
+                    [
+                        "{}",
+                        "null",
+                        "{'x': 1}",
+                        {},
+                        None,
+                        '"{}"',
+                    ]
+                ),
+            }
         )
     },
     optional={"id": st.sampled_from(["1", "2", "call_0", "call_1", 1, None, ""])},
@@ -122,7 +172,7 @@ ROUGH_CALL = st.fixed_dictionaries(
 ROUGH_TURN = st.fixed_dictionaries(
     {
         "role": st.sampled_from(
-            ["user", "assistant", "user", "assistant", "tool", "system", "developer", "reasoning", "tool_call", "answer", "function", "bing",]
+            ["user", "assistant", "user", "assistant", "tool", "system", "developer", "reasoning", "tool_call", "function", "bing"]
         )
     },
     optional={
