@@ -1,7 +1,6 @@
 """`mixdown demo` and `mixdown app`: the whole path without a browser, and the dashboard with one."""
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -54,17 +53,17 @@ def demo(
 
 def dashboard(
     port: Annotated[int, typer.Option(help="The port to serve on.")] = 8501,
-    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    browser: Annotated[bool, typer.Option(help="Open a browser window where there is a screen.")] = True,
     home: Home = None,
 ) -> None:
     """Serve the dashboard on this machine."""
     root = Path(__file__).resolve().parents[2]
     workspace = Workspace.at(home)
-    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py"), f"--server.port={port}"]
-    if not browser:
-        command.append("--server.headless=true")
-    # Streamlit reads its configuration from the working directory.
-    raise typer.Exit(subprocess.call(command, cwd=root, env=os.environ | {"MIXDOWN_HOME": str(workspace.home)}))
+    shown = browser and (sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")))
+    options = {"server.port": port, "server.headless": str(not shown).lower(), "server.showEmailPrompt": "false"}
+    command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py"), *(f"--{key}={value}" for key, value in options.items())]
+    os.chdir(root)  # Streamlit reads its configuration from the working directory
+    os.execve(sys.executable, command, os.environ | {"MIXDOWN_HOME": str(workspace.home)})  # noqa: S606  our own interpreter
 
 
 def _fresh() -> Path:
