@@ -17,7 +17,7 @@ from core.dialects import Detection, Outcome, Policy, RawRow, convert, detect
 from core.errors import MixdownError
 from core.sources.catalogue import Catalogue, CatalogueEntry
 from core.sources.ledger import Ledger
-from core.sources.origin import describe_origin, still_the_same
+from core.sources.origin import Origin, describe_origin, still_the_same
 from core.sources.parts import Parts, PartWriter
 from core.sources.readers import read_rows
 from core.sources.shelf import NotWhole, new_draft
@@ -84,7 +84,7 @@ def import_source(
                 "origin": described.to_json(),
                 "ledger": job.ledger.to_json(),
                 "statistics": job.statistics.to_json(),
-                "warnings": _differences(job, entry),
+                "warnings": _differences(job, entry, described),
                 "info": {
                     "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
                     "columns": dict(sorted(job.columns.items())),
@@ -99,7 +99,7 @@ def import_source(
     return Source.open(workspace, name)
 
 
-def _differences(job: "_Import", entry: CatalogueEntry | None) -> list[str]:
+def _differences(job: "_Import", entry: CatalogueEntry | None, origin: Origin) -> list[str]:
     """What was found otherwise than the catalogue says, as sentences."""
     if entry is None:
         return []
@@ -108,7 +108,7 @@ def _differences(job: "_Import", entry: CatalogueEntry | None) -> list[str]:
         found.append(f"The catalogue expects the columns {', '.join(missing)}, which no row has.")
     if entry.evaluation:
         found.append("This is an evaluation set: do not train on it.")
-    if entry.rows and entry.bundled is None and abs(job.ledger.raw_rows - entry.rows) > entry.rows // 20:
+    if entry.rows and origin.path != entry.bundled and abs(job.ledger.raw_rows - entry.rows) > entry.rows // 20:
         found.append(f"The catalogue expects about {entry.rows:,} rows; {job.ledger.raw_rows:,} were read.")
     return found
 

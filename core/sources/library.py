@@ -1,6 +1,7 @@
 """All sources that were imported into a workspace."""
 
 from core.sources import shelf
+from core.sources.catalogue import Catalogue
 from core.sources.parts import DamagedLibrary
 from core.sources.source import Source
 from core.workspace import Workspace
@@ -32,6 +33,18 @@ class Library:
         """Name -> sentence, for sources that keep under half of their rows and for damaged ones."""
         sources, damaged = self._opened()
         return {source.name: source.problem for source in sources if source.problem} | damaged
+
+    def overlaps(self) -> list[tuple[str, str, str]]:
+        """Pairs of imported sources that the catalogue warns to mix, each once, with the reason."""
+        imported = self.names()
+        known = Catalogue.load(self._workspace)
+        found: dict[tuple[str, str], str] = {}
+        for name in imported:
+            entry = known.find(name)
+            for other, reason in entry.overlaps.items() if entry else ():
+                if other in imported:
+                    found.setdefault((min(name, other), max(name, other)), reason)
+        return [(first, second, reason) for (first, second), reason in sorted(found.items())]
 
     def remove(self, name: str) -> None:
         """Remove an imported source and its rows. Raises `SourceMissing`."""

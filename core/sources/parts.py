@@ -18,7 +18,7 @@ import pyarrow as pa
 from core.errors import MixdownError
 
 BATCH_ROWS = 1_024
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 16 * 1024 * 1024
 PART_ROWS = 65_536
 PART_BYTES = 512 * 1024 * 1024
 
@@ -122,13 +122,16 @@ class Parts:
             raise DamagedLibrary(f"The imported rows in '{where}' have another layout than this version writes: import the source again.")
         self._ends = list(accumulate(self.sizes))
         self._current: tuple[int, pa.RecordBatch] | None = None
+        self._table: pa.Table | None = None
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
     def table(self) -> pa.Table:
         """All rows as one table over the mapped files (uncompressed groups take no memory of their own)."""
-        return pa.Table.from_batches([reader.get_batch(index) for reader, index in self._batches], schema=self._group.schema)
+        if self._table is None:
+            self._table = pa.Table.from_batches([reader.get_batch(index) for reader, index in self._batches], schema=self._group.schema)
+        return self._table
 
     def row(self, number: int) -> dict[str, Any]:
         """One row as a mapping of column to value, at the cost of finding its batch. Raises `IndexError` outside the table."""

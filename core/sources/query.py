@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from core.errors import InputError
@@ -85,7 +86,7 @@ def histogram(table: pa.Table, column: str, bins: int, search: str, where: Filte
 def quarantined_numbers(table: pa.Table, reason: str | None, offset: int, limit: int) -> tuple[list[int], int]:
     """Numbers (places in the quarantine) of one page of quarantined rows in order of position, and how many there are."""
     checked_window(offset, limit)
-    table = table.append_column("number", pa.array(range(table.num_rows), pa.int64()))
+    table = table.append_column("number", pa.array(np.arange(table.num_rows, dtype=np.int64)))
     condition, values = ("reason = ?", [reason]) if reason is not None else ("true", [])
     with _connected(table) as connection:
         total = connection.execute(f"SELECT count(*) FROM rows WHERE {condition}", values).fetchall()[0][0]

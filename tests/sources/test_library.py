@@ -104,6 +104,12 @@ def test_a_source_that_keeps_under_half_of_its_rows_is_a_problem_with_its_main_r
     assert set(Library(workspace).problems()) == {"bad"}
 
 
+def test_sources_that_hold_the_same_rows_are_pointed_out(imported: Import, workspace: Workspace) -> None:
+    for name in ("toolmind", "glaive", "ours"):
+        imported([talk("one")], name=name)
+    assert Library(workspace).overlaps() == [("glaive", "toolmind", "part of its open data sets")]
+
+
 def test_conversations_come_back_as_they_were_stored(source: Source) -> None:
     usable = [row for row in ROWS if isinstance(row, dict) and row["messages"] != 3]
     assert [conversation.to_json() for conversation in source.conversations(range(len(usable)))] == usable
@@ -145,7 +151,7 @@ def texts(conversation: Conversation) -> str:
 NUMBERS = ("row", "turns", "chars", "tool_calls", "position")
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     search=st.sampled_from(
         ["", "question 1", "ÜND", "role", "user", "assistant", 'bre"st', "st\n\\d", "%", "_", "nothing of the kind", "é"]

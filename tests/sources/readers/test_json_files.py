@@ -64,7 +64,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=4), min_size=2, max_size=6), chunk=st.integers(1, 40))
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if "raw letters" not in layout])
 def test_any_rows_survive_any_layout_and_any_chunking(
