@@ -21,6 +21,8 @@ def test_every_row_of_a_sample_is_accounted_for_and_the_broken_ones_are_found(wo
     sample, ledger = SAMPLES[name], source.ledger
     assert ledger.raw_rows == sample["raw_rows"]
     ledger.check()
+    ids = source.index()["row_id"].to_pylist()
+    assert len(set(ids)) == len(ids) == ledger.kept + ledger.prompt_only
     assert source.warnings == ()
     assert source.problem is None
     refused = {row["position"] for row in source.quarantine_page(limit=1_000).rows}

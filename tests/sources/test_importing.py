@@ -192,7 +192,7 @@ def test_two_imports_of_one_name_at_once_leave_one_whole_source(workspace: Works
     def run(path: Path) -> None:
         try:
             import_source(workspace, "talks", path)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failures.append(error)
 
     threads = [threading.Thread(target=run, args=(path,)) for path in paths]
