@@ -3,6 +3,7 @@
 It knows nothing of what a command does.
 """
 
+import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,15 +26,23 @@ people = Console(stderr=True, highlight=False)
 
 def emit(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON value on its own line on stdout."""
-    sys.stdout.buffer.write(orjson.dumps(value, default=_plain) + b"\n")
+    sys.stdout.buffer.write(_line(value))
     sys.stdout.buffer.flush()
 
 
 def emit_lines(values: Iterable[Mapping[str, Any]]) -> None:
     """Print JSON Lines on stdout, each as soon as it is known."""
     for value in values:
-        sys.stdout.buffer.write(orjson.dumps(value, default=_plain) + b"\n")
+        sys.stdout.buffer.write(_line(value))
     sys.stdout.buffer.flush()
+
+
+def _line(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
+    try:
+        return orjson.dumps(value, default=_plain) + b"\n"
+    except TypeError:
+        # Raw rows may hold lone surrogates and integers beyond 64 bits: JSON has a form for both, orjson has not.
+        return json.dumps(value, default=_plain).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:

@@ -63,7 +63,7 @@ def dashboard(
     options = {"server.port": port, "server.headless": str(not shown).lower(), "server.showEmailPrompt": "false"}
     command = [sys.executable, "-m", "streamlit", "run", str(root / "app.py"), *(f"--{key}={value}" for key, value in options.items())]
     os.chdir(root)  # Streamlit reads its configuration from the working directory
-    os.execve(sys.executable, command, os.environ | {"MIXDOWN_HOME": str(workspace.home)})  # noqa: S606  our own interpreter
+    os.execve(sys.executable, command, os.environ | {"MIXDOWN_HOME": str(workspace.home)})
 
 
 def _fresh() -> Path:
