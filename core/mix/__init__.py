@@ -4,7 +4,7 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
-from core.mix.plan import EmptyLibrary, EmptySource, Estimate, Plan, PlannedSource, Shortfall, TokenEstimate, plan
+from core.mix.plan import EmptyLibrary, EmptySource, Estimate, Plan, PlannedSource, Shortfall, SpoiltSource, TokenEstimate, plan
 from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_text
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, prompt_hash, select
@@ -25,6 +25,7 @@ __all__ = [
     "RecipeTarget",
     "Selection",
     "Shortfall",
+    "SpoiltSource",
     "TokenEstimate",
     "UnknownPreset",
     "checked_recipe",

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.errors import InputError
 from core.mix.recipe import Recipe, RecipeSource
-from core.sources import Library
+from core.sources import Library, Source
 
 
 class EmptyLibrary(InputError):
@@ -20,6 +20,10 @@ class EmptyLibrary(InputError):
 
 class EmptySource(InputError):
     """A source with a weight that has no row to train on."""
+
+
+class SpoiltSource(InputError):
+    """A source with a weight of which most rows could not be used."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,8 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> 
     with `Shortfall`, or, where the recipe says `redistribute`, stays at its cap while the others share the rest by their weights;
     a budget above all caps together is a `Shortfall` in both.
 
-    `estimate` gives token figures per source name. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, and `SourceMissing` for a source
-    that was not imported.
+    `estimate` gives token figures per source name. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`, and
+    `SourceMissing` for a source that was not imported.
     """
     if not library.sources():
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
@@ -103,6 +107,8 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> 
     for entry in recipe.sources:
         if entry.weight > 0 and available[entry.name] == 0:
             raise EmptySource(_nothing_in(entry.name, known[entry.name].ledger.prompt_only))
+        if entry.weight > 0 and (problem := known[entry.name].problem):
+            raise SpoiltSource(f"The source {entry.name} cannot be mixed as it is. {problem}")
     caps = {entry.name: _cap(entry, available[entry.name]) for entry in recipe.sources}
     weights = {entry.name: Fraction(str(entry.weight)) for entry in recipe.sources}
     asked = recipe.budget.amount
@@ -118,7 +124,11 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> 
 
 
 def largest_remainder(weights: Mapping[str, Fraction], total: int) -> dict[str, int]:
-    """Whole numbers that sum to `total`, each within one of its exact share (Hamilton's method), in exact arithmetic."""
+    """Whole numbers that sum to `total`, each within one of its exact share (Hamilton's method), in exact arithmetic.
+
+    A higher weight never lowers its source's count. A higher total can, by a single row (the method's Alabama paradox), only where it
+    adds less than one row to that source's share.
+    """
     everything = sum(weights.values(), Fraction(0))
     shares = {name: total * weight / everything for name, weight in weights.items()}
     counts = {name: math.floor(share) for name, share in shares.items()}
@@ -160,7 +170,7 @@ def _largest_total(weights: Mapping[str, Fraction], caps: Mapping[str, int]) -> 
 
 def _planned(
     recipe: Recipe,
-    known: Mapping[str, Any],
+    known: Mapping[str, Source],
     wanted: Mapping[str, int],
     given: Mapping[str, int],
     estimates: Mapping[str, TokenEstimate | None],

@@ -7,7 +7,7 @@ from core.errors import InputError
 from core.mix.plan import EmptyLibrary
 from core.mix.recipe import Recipe, RecipeSupervision, RecipeTarget
 from core.mix.recipe_file import checked_recipe
-from core.sources import Library
+from core.sources import Library, Source
 
 Preset = Literal["equal", "proportional"]
 
@@ -27,13 +27,13 @@ def recipe_for(
     supervision: RecipeSupervision | None = None,
     **settings: Any,
 ) -> Recipe:
-    """A recipe over the imported sources (all that have rows to train on, or those named, in alphabetical order).
+    """A recipe over the imported sources (those named, else all that `plan` takes, in alphabetical order).
 
     `proportional` gives each source its number of kept rows as weight (so without a budget every row is used once), `equal` gives
     each 1; a mapping gives them by name. `amount` is the budget in conversations; `settings` are further keys of `Recipe`.
     Raises `EmptyLibrary`, `SourceMissing`, `UnknownPreset`, `RecipeError`.
     """
-    chosen = [library.source(source) for source in sources] if sources else [source for source in library.sources() if source.rows > 0]
+    chosen = [library.source(source) for source in sources] if sources else _usable(library)
     if not chosen:
         raise EmptyLibrary("No imported source has rows to train on; import one (`mixdown import`, or the Sources page) and try again.")
     if isinstance(weights, str) and weights not in ("equal", "proportional"):
@@ -49,3 +49,7 @@ def recipe_for(
         "sources": [{"name": source, "weight": float(weights.get(source, 0.0))} for source in sizes],
     }
     return checked_recipe(value | settings)
+
+
+def _usable(library: Library) -> list[Source]:
+    return [source for source in library.sources() if source.rows > 0 and source.problem is None]

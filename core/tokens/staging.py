@@ -14,6 +14,8 @@ from pathlib import Path
 from core.errors import InputError, MixdownError
 from core.tokens.manifest import is_ours
 from core.tokens.shards import write_whole
+from core.tokens.workers import WorkerDied
+from core.watch import Cancelled
 
 _KEY = "key"
 
@@ -48,14 +50,16 @@ def discard_partial(out: Path) -> None:
 def staged(out: Path, key: str, *, overwrite: bool, resume: bool) -> Iterator[Path]:
     """A folder to build `out` in, ours alone; `publish` ends it.
 
-    What an interrupted run left is continued with `resume` when it was made for the same `key`, else removed. When the block is left by an
-    error the folder stays for a later resume, and nothing stands at `out` that did not before. Raises `OutputExists` (with `overwrite`
+    What an interrupted run left is continued with `resume` when it was made for the same `key`, else removed. When the block is
+    interrupted (cancelled, killed, disk full) the folder stays for a later resume; after any other error it goes. Nothing stands at
+    `out` that did not before. What a kill between the two renames of an overwrite left is put right. Raises `OutputExists` (with `overwrite`
     only for what is not a dataset of ours), `OutputUnwritable`, `OutputBusy`; `WriteFailed` for an OSError inside.
     """
     check_output(out, overwrite=overwrite)
     partial = partial_folder(out)
     lock = _locked(partial)
     try:
+        _recover(out)
         check_output(out, overwrite=overwrite)
         if not (resume and _key_of(partial) == key):
             _empty(partial)
@@ -63,16 +67,23 @@ def staged(out: Path, key: str, *, overwrite: bool, resume: bool) -> Iterator[Pa
         yield partial
     except OSError as error:
         raise WriteFailed(_sentence(out, error)) from error
+    except (Cancelled, WorkerDied):
+        raise
+    except MixdownError:
+        discard_partial(out)
+        raise
     finally:
         os.close(lock)
 
 
 def check_output(out: Path, *, overwrite: bool) -> None:
-    """Raise before any work where `out` could not be published; restores what a kill between two renames left."""
-    _recover(out)
-    if not out.exists() and not out.is_symlink():
-        return
-    if out.is_dir() and not out.is_symlink() and not any(out.iterdir()):
+    """Raise before any work where `out` could not be published: `OutputExists`, `OutputUnwritable`."""
+    try:
+        real = out.is_dir() and not out.is_symlink()
+        free = not any(out.iterdir()) if real else not (out.exists() or out.is_symlink())
+    except OSError as error:
+        raise OutputUnwritable(_sentence(out, error)) from error
+    if free:
         return
     if not overwrite:
         raise OutputExists(f"{out} exists already; choose another name, or pass --overwrite to replace the dataset there.")

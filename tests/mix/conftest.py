@@ -6,9 +6,13 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from core.conversation import Conversation, Message
 from core.sources import SourceMissing
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @dataclass
@@ -17,6 +21,7 @@ class SizedSource:
     rows: int
     prompt_only: int = 0
     domain: str = "chat"
+    problem: str | None = None
     prompts: Sequence[str] = ()
     ledger: SimpleNamespace = field(init=False)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mix import EmptyLibrary, EmptySource, Recipe, Shortfall, TokenEstimate, plan
+from core.mix import EmptyLibrary, EmptySource, Recipe, Shortfall, SpoiltSource, TokenEstimate, plan, recipe_for
 from core.mix.plan import largest_remainder, redistribute
 from core.sources import SourceMissing
 
@@ -30,6 +30,15 @@ def test_raising_one_weight_never_takes_rows_from_it(weights, budget, more):
     exact = {f"s{at}": Fraction(str(weight)) for at, weight in enumerate(weights)}
     raised = exact | {"s0": exact["s0"] + Fraction(str(more))}
     assert largest_remainder(raised, budget)["s0"] >= largest_remainder(exact, budget)["s0"]
+
+
+@given(WEIGHTS, st.integers(1, 1000), st.integers(1, 1000))
+def test_a_higher_budget_takes_rows_only_where_it_adds_less_than_one(weights, budget, more):
+    exact = {f"s{at}": Fraction(str(weight)) for at, weight in enumerate(weights)}
+    small, large = largest_remainder(exact, budget), largest_remainder(exact, budget + more)
+    for name, weight in exact.items():
+        lost = small[name] - large[name]
+        assert lost <= 0 or (lost == 1 and more * weight < sum(exact.values()))
 
 
 @given(WEIGHTS, st.data())
@@ -113,6 +122,13 @@ def test_a_source_without_a_row_to_train_on_is_named(library_of, sized):
     with pytest.raises(EmptySource, match=r"gsm8k has no row to train on \(150 rows have prompts only"):
         plan(recipe({"a": 1, "gsm8k": 1}), library)
     assert plan(recipe({"a": 1, "gsm8k": 0}), library).total == 5
+
+
+def test_a_source_that_lost_most_of_its_rows_is_an_error(library_of, sized):
+    library = library_of(sized("bad", 5, problem="Only 5 of 100 rows could be used; main reasons: bad_json (95)."), sized("a", 5))
+    with pytest.raises(SpoiltSource, match=r"The source bad cannot be mixed as it is\. Only 5 of 100"):
+        plan(recipe({"a": 1, "bad": 1}), library)
+    assert [source.name for source in recipe_for(library, "m", "demo").sources] == ["a"]
 
 
 def test_unknown_sources_and_an_empty_library_are_input_errors(library_of):

@@ -161,8 +161,9 @@ def test_an_output_that_cannot_be_made_is_one_sentence(two_sources, recipe, tmp_
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputUnwritable, match="file"):
         tokenize(two_sources, recipe, tmp_path / "file" / "set")
-    with pytest.raises(OutputUnwritable):
-        tokenize(two_sources, recipe, Path("/proc/nowhere/set"))
+    for path in (Path("/proc/nowhere/set"), tmp_path / ("x" * 250), tmp_path / ("x" * 300)):
+        with pytest.raises(OutputUnwritable):
+            tokenize(two_sources, recipe, path)
 
 
 def test_bad_input_is_named_and_nothing_is_written(two_sources, recipe, tmp_path, target, workspace):
@@ -196,4 +197,4 @@ def test_a_source_of_which_nothing_is_left_is_an_error_with_its_reasons(two_sour
     wanted = Recipe.model_validate(recipe.model_dump() | {"sources": [{"name": "facts", "weight": 1}, {"name": "late", "weight": 1}]})
     with pytest.raises(NothingToTrain, match=r"Not one of the \d+ conversations of late .*refused"):
         tokenize(two_sources, wanted, tmp_path / "set")
-    assert not (tmp_path / "set").exists()
+    assert not [path for path in tmp_path.iterdir() if "set" in path.name]
