@@ -52,8 +52,10 @@ def staged(out: Path, key: str, *, overwrite: bool, resume: bool) -> Iterator[Pa
 
     What an interrupted run left is continued with `resume` when it was made for the same `key`, else removed. When the block is
     interrupted (cancelled, killed, disk full) the folder stays for a later resume; after any other error it goes. Nothing stands at
-    `out` that did not before. What a kill between the two renames of an overwrite left is put right. Raises `OutputExists` (with `overwrite`
-    only for what is not a dataset of ours), `OutputUnwritable`, `OutputBusy`; `WriteFailed` for an OSError inside.
+    `out` that did not before. What a kill between the two renames of an overwrite left is put right.
+
+    Raises `OutputExists` (with `overwrite` only for what is not a dataset of ours), `OutputUnwritable`, `OutputBusy`; `WriteFailed` for
+    an OSError inside.
     """
     check_output(out, overwrite=overwrite)
     partial = partial_folder(out)
