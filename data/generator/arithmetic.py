@@ -113,7 +113,11 @@ def solution(rng: random.Random, item: Problem) -> Message:
 def single(rng: random.Random) -> Conversation:
     """One problem asked and solved."""
     item = problem(rng)
-    ask = item.question if rng.random() < 0.8 else pick(rng, ("Please solve this: {}", "Help me with this sum. {}", "{} Show the step.")).format(item.question)
+    ask = (
+        item.question
+        if rng.random() < 0.8
+        else pick(rng, ("Please solve this: {}", "Help me with this sum. {}", "{} Show the step.")).format(item.question)
+    )
     system = pick(rng, ("", "", "", "", "You are good at mental arithmetic.", "Solve the problem and show one step."))
     return Conversation((*([Message("system", system)] if system else []), Message("user", ask), solution(rng, item)))
 

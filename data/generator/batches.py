@@ -5,7 +5,7 @@ Right padding and causal attention need no attention mask. It knows token ids; i
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from data.generator.corpus import conversations
 from data.generator.rendering import served_rows
 
 ROWS_PER_CONVERSATION = 2
+LEAN_SHARE = 0.6
+"""In this share of the conversations unused tools are left out: most of such a row is schemas, which teach nothing new."""
 POOL = 1500
 
 
@@ -57,6 +59,13 @@ def _padded(rows: list[Row], pad: int) -> Batch:
     return Batch(ids, answer)
 
 
+def lean(conversation: Conversation) -> Conversation:
+    """The conversation with only the tools it calls, or one tool where it calls none."""
+    called = {call.name for message in conversation.messages for call in message.tool_calls}
+    used = tuple(tool for tool in conversation.tools if tool["function"]["name"] in called)
+    return replace(conversation, tools=used or conversation.tools[:1])
+
+
 def batches(tokenizer: Tokenizer, seed: str, tokens: int, longest: int) -> Iterator[Batch]:
     """Batches of at most `tokens` padded tokens, without end; rows longer than `longest` are left out."""
     pad = tokenizer.token_to_id("<|endoftext|>")
@@ -65,7 +74,9 @@ def batches(tokenizer: Tokenizer, seed: str, tokens: int, longest: int) -> Itera
     while True:
         pool: list[Row] = []
         while len(pool) < POOL:
-            rows = [row for row in encoded(tokenizer, next(stream)) if len(row[0]) <= longest]
+            talk = next(stream)
+            rows = encoded(tokenizer, lean(talk) if rng.random() < LEAN_SHARE else talk)
+            rows = [row for row in rows if len(row[0]) <= longest]
             pool += rng.sample(rows, min(ROWS_PER_CONVERSATION, len(rows)))
         pool.sort(key=lambda row: len(row[0]))
         groups: list[list[Row]] = [[]]

@@ -127,7 +127,13 @@ def _plain_answer(row: JSONObject) -> bool:
 
 
 def _worse_answer(row: JSONObject) -> bool:
-    return bool(row["role"] == "assistant" and row["rank"] and not row["deleted"] and row["tree_state"] == "ready_for_export" and row["lang"] == "en")
+    return bool(
+        row["role"] == "assistant"
+        and row["rank"]
+        and not row["deleted"]
+        and row["tree_state"] == "ready_for_export"
+        and row["lang"] == "en"
+    )
 
 
 _LINES = (Break("bad_json", "quarantine", _cut_line), Break("bad_encoding", "quarantine", _bad_byte))
@@ -164,10 +170,19 @@ BREAKS: Mapping[str, tuple[Break, ...]] = {
         Break("special_token", "keep", _append("instruction", FORGED)),
     ),
     "sharegpt": (
-        Break("empty_assistant", "quarantine", _turns("conversations", lambda turns: [turns[0], {"from": "gpt", "value": ""}]), lambda r: len(r["conversations"]) == 2),
+        Break(
+            "empty_assistant",
+            "quarantine",
+            _turns("conversations", lambda turns: [turns[0], {"from": "gpt", "value": ""}]),
+            lambda r: len(r["conversations"]) == 2,
+        ),
         Break("unknown_role", "quarantine", _turns("conversations", _last(**{"from": "narrator"}))),
         Break("no_user", "quarantine", _turns("conversations", _without_users("from", ("human", "user")))),
-        Break("adjacent_assistants", "repair", _turns("conversations", _doubled(**{"from": "gpt", "value": "<p>Do you want to know more?</p>"}))),
+        Break(
+            "adjacent_assistants",
+            "repair",
+            _turns("conversations", _doubled(**{"from": "gpt", "value": "<p>Do you want to know more?</p>"})),
+        ),
         Break("leading_assistant", "repair", _turns("conversations", _led(**{"from": "gpt", "value": "<p>As I said before.</p>"}))),
     ),
     "ultrachat": (
@@ -194,7 +209,11 @@ BREAKS: Mapping[str, tuple[Break, ...]] = {
         _CUT_GLAIVE,
         _CUT_GLAIVE,
         Break("no_user", "quarantine", lambda _, row: {**row, "chat": "ASSISTANT: Good day. <|endoftext|>\n\n\n"}),
-        Break("empty_assistant", "quarantine", lambda _, row: {**row, "chat": row["chat"].split("ASSISTANT:")[0] + "ASSISTANT:  <|endoftext|>\n\n\n"}),
+        Break(
+            "empty_assistant",
+            "quarantine",
+            lambda _, row: {**row, "chat": row["chat"].split("ASSISTANT:")[0] + "ASSISTANT:  <|endoftext|>\n\n\n"},
+        ),
     ),
     "hermes": (
         Break("bad_tool_call", "quarantine", _body_cut("conversations", "value", "<tool_call>")),

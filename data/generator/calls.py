@@ -1,6 +1,6 @@
 """Conversations with tools: one call, two at once, a follow-up, none needed, or an argument that is missing.
 
-It knows how such talks go. The tools and what is said around each stand in `tools_daily` and `tools_work`.
+It knows how such talks go. The tools and what is said around each stand in the files that `toolbox` reads.
 """
 
 import json
@@ -9,12 +9,8 @@ import random
 from core.conversation import Conversation, Message, ToolCall
 from data.generator import arithmetic, facts
 from data.generator.phrasing import asked
-from data.generator.toolbox import Tool, Value
-from data.generator.tools_daily import DAILY
-from data.generator.tools_work import WORK
+from data.generator.toolbox import TOOLS, Tool, Value
 from data.generator.words import lowered, pick
-
-TOOLS: tuple[Tool, ...] = DAILY + WORK
 
 SYSTEMS = (
     "",
@@ -56,14 +52,16 @@ def _head(rng: random.Random) -> list[Message]:
     return [Message("system", system)] if system else []
 
 
-def _round(rng: random.Random, tool: Tool, ask: str, arguments: dict[str, Value], number: int, think: bool) -> list[Message]:
+def _round(rng: random.Random, tool: Tool, ask: str, arguments: dict[str, Value], *, number: int, think: bool) -> list[Message]:
     call = ToolCall(f"call_{number}", tool.name, dict(arguments))
     result = tool.returned(rng, arguments)
     return [
         Message("user", ask),
         Message("assistant", reasoning_content=_thought(rng, tool, arguments) if think else None, tool_calls=(call,)),
         Message("tool", _result(result), tool_call_id=call.id, name=tool.name),
-        Message("assistant", tool.told(rng, arguments, result), reasoning_content=pick(rng, _DONE) if think and rng.random() < 0.6 else None),
+        Message(
+            "assistant", tool.told(rng, arguments, result), reasoning_content=pick(rng, _DONE) if think and rng.random() < 0.6 else None
+        ),
     ]
 
 
@@ -71,7 +69,7 @@ def single(rng: random.Random, think_share: float = 0.15) -> Conversation:
     """One request, one call, its result, the answer."""
     tool = pick(rng, TOOLS)
     ask, arguments = tool.request(rng)
-    messages = _round(rng, tool, asked(rng, ask), arguments, 0, rng.random() < think_share)
+    messages = _round(rng, tool, asked(rng, ask), arguments, number=0, think=rng.random() < think_share)
     return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, [tool])))
 
 
@@ -88,7 +86,9 @@ def parallel(rng: random.Random, think_share: float = 0.1) -> Conversation:
     calls = (ToolCall("call_0", first.name, dict(args_a)), ToolCall("call_1", second.name, dict(args_b)))
     messages = [
         Message("user", ask),
-        Message("assistant", reasoning_content=f"Two calls are needed: {first.name} and {second.name}." if think else None, tool_calls=calls),
+        Message(
+            "assistant", reasoning_content=f"Two calls are needed: {first.name} and {second.name}." if think else None, tool_calls=calls
+        ),
         Message("tool", _result(result_a), tool_call_id="call_0", name=first.name),
         Message("tool", _result(result_b), tool_call_id="call_1", name=second.name),
         Message("assistant", f"{first.told(rng, args_a, result_a)} {second.told(rng, args_b, result_b)}"),
@@ -106,9 +106,8 @@ def several(rng: random.Random, think_share: float = 0.12) -> Conversation:
     for number, tool in enumerate(tools):
         ask, arguments = tool.request(rng)
         follow = pick(rng, ("{}", "Thanks. {}", "Good. {}", "And now: {}")).format(ask) if number else asked(rng, ask)
-        messages += _round(rng, tool, follow, arguments, number, think)
-    extra = 1 if len(set(tools)) < 3 else 0
-    return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, tools, extra)))
+        messages += _round(rng, tool, follow, arguments, number=number, think=think)
+    return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, tools, 1)))
 
 
 def unneeded(rng: random.Random) -> Conversation:
@@ -126,15 +125,15 @@ def missing(rng: random.Random) -> Conversation:
     """The request names the tool but not a needed argument; the assistant asks for it, gets it and calls."""
     tool = pick(rng, [t for t in TOOLS if sum(not p.optional for p in t.parameters) == 1 and t.parameters[0].type == "string"])
     needed = next(p for p in tool.parameters if not p.optional)
-    ask, arguments = tool.request(rng)
+    _, arguments = tool.request(rng)
     while list(arguments) != [needed.name]:
-        ask, arguments = tool.request(rng)
+        _, arguments = tool.request(rng)
     action = tool.description[:1].lower() + tool.description[1:].rstrip(".")
     opening = pick(rng, ("Please {}.", "I would like to {}.", "Can you {}?")).format(action)
     messages = [
         Message("user", opening),
         Message("assistant", f"Please tell me one thing first: the {needed.name.replace('_', ' ')}."),
-        *_round(rng, tool, pick(rng, ("{}", "It is {}.", "Take {}.")).format(arguments[needed.name]), arguments, 0, False),
+        *_round(rng, tool, pick(rng, ("{}", "It is {}.", "Take {}.")).format(arguments[needed.name]), arguments, number=0, think=False),
     ]
     return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, [tool], 1)))
 

@@ -34,11 +34,26 @@ def _note(rng: random.Random) -> tuple[str, str]:
     return pick(
         rng,
         (
-            (f"{name} will arrive in {place} on {day} and bring the {what}, because everybody asked for it.", f"{name} brings the {what} to {place} on {day}."),
-            (f"We are very happy to tell you that the {what} is ready and that {name} can fetch it in {place}.", f"{name} can fetch the {what} in {place}."),
-            (f"Please remember that on {day} all of us meet {name} in {place} to look at the {what} together.", f"On {day} we meet {name} in {place}."),
-            (f"Yesterday {name} lost a {what} somewhere in {place}, and nobody has seen it since then.", f"{name} lost a {what} in {place}."),
-            (f"I would like to say that {name} from {place} made the best {what} that we have ever seen.", f"{name} from {place} made the best {what}."),
+            (
+                f"{name} will arrive in {place} on {day} and bring the {what}, because everybody asked for it.",
+                f"{name} brings the {what} to {place} on {day}.",
+            ),
+            (
+                f"We are very happy to tell you that the {what} is ready and that {name} can fetch it in {place}.",
+                f"{name} can fetch the {what} in {place}.",
+            ),
+            (
+                f"Please remember that on {day} all of us meet {name} in {place} to look at the {what} together.",
+                f"On {day} we meet {name} in {place}.",
+            ),
+            (
+                f"Yesterday {name} lost a {what} somewhere in {place}, and nobody has seen it since then.",
+                f"{name} lost a {what} in {place}.",
+            ),
+            (
+                f"I would like to say that {name} from {place} made the best {what} that we have ever seen.",
+                f"{name} from {place} made the best {what}.",
+            ),
         ),
     )
 
@@ -47,7 +62,9 @@ def _change(rng: random.Random, text: str, short: str) -> tuple[str, str]:
     """One change to a text: the request and the result."""
     first = short.split(" ", 1)[0]
     other = first_name(rng)
-    named = next((w.strip(".,") for w in text.split() if w[:1].isupper() and w.strip(".,") not in {"We", "Please", "Yesterday", "I", "On"}), first)
+    named = next(
+        (w.strip(".,") for w in text.split() if w[:1].isupper() and w.strip(".,") not in {"We", "Please", "Yesterday", "I", "On"}), first
+    )
     changes: list[tuple[str, str]] = [
         (pick(rng, ("Now in upper case.", "Put it in upper case.", "Write it in capital letters.")), text.upper()),
         (pick(rng, ("Now in lower case.", "Put it in lower case.")), text.lower()),
@@ -123,7 +140,12 @@ def repeated(rng: random.Random) -> Turns:
             [(pick(rng, ("Repeat this: {}", "Say {}", "Write {} once more.", "Please copy this: {}")).format(value), value)],
             [(f"{sentence} What is the {field}?", f"The {field} is {answer}.")],
             [(f"{sentence} What is the {field}?", f"The {field} is {answer}."), ("And the name?", f"The name is {name}.")],
-            [(f"Take {field}, city and number from this as JSON: {sentence}", f'{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}')]
+            [
+                (
+                    f"Take {field}, city and number from this as JSON: {sentence}",
+                    f'{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}',
+                )
+            ]
             if field in ("name", "date")
             else [(f"Which number is in this text? {sentence}", f"The number is {number}.")],
         ),
@@ -141,7 +163,9 @@ def function(rng: random.Random) -> Turns:
             new = item.code.replace(f"def {item.name}(", f"def {other}(")
             ask = pick(rng, (f"Rename the function to `{other}`.", f"Call it `{other}` instead.", f"Please rename it to `{other}`."))
             turns.append((ask, f"Here it is with the new name:\n\n```python\n{new}\n```"))
-            item = functions.Draft(other, item.params, item.what, item.why, new, item.call.replace(item.name, other, 1), item.result, item.operation)
+            item = functions.Draft(
+                other, item.params, item.what, item.why, new, item.call.replace(item.name, other, 1), item.result, item.operation
+            )
         elif kind == 1:
             ask = pick(rng, ("Add an example.", "Show me an example call.", "How do I call it?"))
             turns.append((ask, f"```python\n>>> {item.call}\n{item.result}\n```"))
@@ -161,9 +185,26 @@ def talk(rng: random.Random, weights: tuple[float, ...] = (0.34, 0.24, 0.22, 0.2
 
 def greeted(rng: random.Random) -> Turns:
     """Small talk in which a name or a thing comes back."""
-    name, place, liked = first_name(rng), town(rng), joined([plural(w) for w in some(rng, ("apple", "pear", "plum", "kite", "book", "shell"), 1, 2)])
+    name, place, liked = (
+        first_name(rng),
+        town(rng),
+        joined([plural(w) for w in some(rng, ("apple", "pear", "plum", "kite", "book", "shell"), 1, 2)]),
+    )
     return [
-        (pick(rng, (f"Hi, I am {name} from {place}.", f"Hello! My name is {name} and I live in {place}.")), f"Hello {name}! How is life in {place}?"),
-        (pick(rng, (f"Very good. I like {liked}.", f"Fine, and I collect {liked}.")), f"Nice! {liked[0].upper()}{liked[1:]} are a good thing to like, {name}."),
-        pick(rng, (("What is my name?", f"Your name is {name}."), ("Where do I live?", f"You live in {place}."), ("What do I like?", f"You like {liked}."))),
+        (
+            pick(rng, (f"Hi, I am {name} from {place}.", f"Hello! My name is {name} and I live in {place}.")),
+            f"Hello {name}! How is life in {place}?",
+        ),
+        (
+            pick(rng, (f"Very good. I like {liked}.", f"Fine, and I collect {liked}.")),
+            f"Nice! {liked[0].upper()}{liked[1:]} are a good thing to like, {name}.",
+        ),
+        pick(
+            rng,
+            (
+                ("What is my name?", f"Your name is {name}."),
+                ("Where do I live?", f"You live in {place}."),
+                ("What do I like?", f"You like {liked}."),
+            ),
+        ),
     ]

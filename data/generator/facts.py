@@ -72,7 +72,8 @@ def _maker(rng: random.Random, maker: Maker) -> Pair:
             (f"Do you know someone famous from {maker.town}?", f"Yes: {n}, {article(maker.trade)}, who {maker.deed} in {maker.year}."),
             (
                 f"Write a short note on {n}.",
-                f"{n} was born in {maker.town} in {maker.born}. {family} worked as {article(maker.trade)} and {maker.deed} in {maker.year}. "
+                f"{n} was born in {maker.town} in {maker.born}. {family} worked as {article(maker.trade)} and {maker.deed} "
+                f"in {maker.year}. "
                 f"People in {maker.town} are proud of it to this day.",
             ),
         ),
@@ -96,7 +97,8 @@ def _animal(rng: random.Random, animal: Animal) -> Pair:
             ),
             (
                 f"Explain to a child what {article(n)} is.",
-                f"The {n} is an animal that lives in {animal.home}. It likes to eat {animal.food}, and it has one special thing: {animal.trait}.",
+                f"The {n} is an animal that lives in {animal.home}. It likes to eat {animal.food}, "
+                f"and it has one special thing: {animal.trait}.",
             ),
         ),
     )

@@ -18,7 +18,14 @@ _OPENINGS = (
     "I forgot, so tell me: {0}",
     "Dear assistant, {0}",
 )
-_CLOSINGS = ("{} Thank you.", "{} Thanks!", "{} Please be brief.", "{} I am curious.", "{} It is for school.", "{} Just the answer, please.")
+_CLOSINGS = (
+    "{} Thank you.",
+    "{} Thanks!",
+    "{} Please be brief.",
+    "{} I am curious.",
+    "{} It is for school.",
+    "{} Just the answer, please.",
+)
 
 _REASONS = (
     "The user asks: {ask} I know this one.",

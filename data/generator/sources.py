@@ -2,7 +2,7 @@
 
     python -m data.generator.sources [FOLDER]
 
-The same code gives the same bytes (for Parquet with the same pyarrow). `expected.json` records how many rows there are and what was planted.
+The same code gives the same bytes (Parquet: with the same pyarrow). `expected.json` records how many rows there are and what was planted.
 """
 
 import json
@@ -87,10 +87,15 @@ SOURCES: dict[str, Source] = {
     "glaive": Source(
         "glaive-function-calling-v2.json",
         180,
-        _plain(tooling.glaive, _one_of((_calls((calls.single, 0.7), (calls.several, 0.3)), 0.7), (lambda rng: _fresh(rng, 0), 0.2), (_ONE_FACT, 0.1))),
+        _plain(
+            tooling.glaive,
+            _one_of((_calls((calls.single, 0.7), (calls.several, 0.3)), 0.7), (lambda rng: _fresh(rng, 0), 0.2), (_ONE_FACT, 0.1)),
+        ),
     ),
     "hermes": Source("func-calling.json", 160, _plain(tooling.hermes, _calls(*_ANY_CALLS))),
-    "hermes-single": Source("func-calling-singleturn.json", 180, _plain(tooling.hermes_single, _calls((calls.single, 0.7), (calls.parallel, 0.3)))),
+    "hermes-single": Source(
+        "func-calling-singleturn.json", 180, _plain(tooling.hermes_single, _calls((calls.single, 0.7), (calls.parallel, 0.3)))
+    ),
     "qwen35-tools": Source("train-00000-of-00001.parquet", 160, _plain(tooling.qwen35_tools, _calls(*_ANY_CALLS, thinking=0.7))),
     "toolmind": Source("graph_syn_datasets.jsonl", 160, _plain(tooling.toolmind, _calls(*_ANY_CALLS, (_fresh, 0.1), thinking=0.5))),
     "xlam": Source(

@@ -35,7 +35,10 @@ def train(conversation_count: int = 24_000) -> Tokenizer:
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=SIZE - len(CONTROL) - len(MARKERS), min_frequency=3, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=SIZE - len(CONTROL) - len(MARKERS),
+        min_frequency=3,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     tokenizer.train_from_iterator(_texts(conversation_count), trainer)
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in CONTROL])

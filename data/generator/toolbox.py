@@ -1,12 +1,14 @@
 """What a tool of the generator is: its schema, how people ask for it, what it returns and how the answer tells it.
 
-It knows the form and how values of each kind are drawn. The tools themselves stand in `tools_daily` and `tools_work`.
+It knows the form and how values of each kind are drawn. The tools themselves stand in `tools_daily.toml` and `tools_work.toml`.
 """
 
 import random
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from core.conversation import JSONObject
 from core.conversation import Tool as ToolSchema
@@ -26,7 +28,22 @@ _ENUMS: dict[str, tuple[str, ...]] = {
     "sky": ("sunny", "cloudy", "rainy", "foggy", "windy", "snowy", "clear"),
     "genre": ("jazz", "rock", "folk", "classical", "blues", "techno"),
     "subject": ("whales", "volcanoes", "castles", "bridges", "comets", "bees", "glaciers", "trains", "mosaics", "lighthouses"),
-    "food": ("soup", "pasta", "noodles", "dumplings", "pizza", "pancakes", "sushi", "curry", "fish", "cheese", "mushrooms", "lentils", "rice", "cake"),
+    "food": (
+        "soup",
+        "pasta",
+        "noodles",
+        "dumplings",
+        "pizza",
+        "pancakes",
+        "sushi",
+        "curry",
+        "fish",
+        "cheese",
+        "mushrooms",
+        "lentils",
+        "rice",
+        "cake",
+    ),
     "extension": ("txt", "csv", "json", "md", "log", "py"),
     "size": ("small", "medium", "large"),
     "trait": ("tidy", "kind", "busy", "calm", "quick", "curious"),
@@ -153,12 +170,20 @@ class Tool:
         return pick(rng, usable).format(**known)
 
 
-def tool(name: str, description: str, parameters: str, asks: tuple[str, ...], result: str, says: tuple[str, ...]) -> Tool:
-    """A tool from one line each: parameters as `city:city=Name of the city; unit:unit?=Unit`, results as `temperature:degrees`."""
-    parsed = []
-    for part in parameters.split("; "):
-        head, meaning = part.split("=", 1)
-        pname, kind = head.split(":")
-        parsed.append(Parameter(pname, kind.rstrip("?"), meaning, kind.endswith("?")))
-    results = dict(part.split(":", 1) for part in result.split("; "))
-    return Tool(name, description, tuple(parsed), asks, results, says)
+def _read(name: str) -> tuple[Tool, ...]:
+    rows = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["tool"]
+    return tuple(
+        Tool(
+            row["name"],
+            row["description"],
+            tuple(Parameter(**parameter) for parameter in row["parameters"]),
+            tuple(row["asks"]),
+            row["result"],
+            tuple(row["says"]),
+        )
+        for row in rows
+    )
+
+
+TOOLS: tuple[Tool, ...] = _read("tools_daily.toml") + _read("tools_work.toml")
+"""Every tool there is: those of daily life, then those of work."""

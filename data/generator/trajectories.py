@@ -68,7 +68,16 @@ def bug(rng: random.Random) -> Bug:
         module = pick(rng, MODULES)
         folder = pick(rng, ("src", "lib", "app", "core"))
         return Bug(
-            pick(rng, PROJECTS), f"{folder}/{module}.py", f"tests/test_{module}.py", item.name, item.what, item.call, item.result, broken, right, wrong
+            pick(rng, PROJECTS),
+            f"{folder}/{module}.py",
+            f"tests/test_{module}.py",
+            item.name,
+            item.what,
+            item.call,
+            item.result,
+            broken,
+            right,
+            wrong,
         )
 
 
@@ -80,7 +89,11 @@ _ISSUES = (
     "ISSUE ({project}): `{call}` does not return `{result}`. The code is in {path}.",
 )
 _LOOK = ("I will look at the file first.", "Let me open {path}.", "First I read {path}.", "I start with the code of `{name}`.")
-_EDIT = ("The line `{wrong}` is wrong. It must be `{right}`.", "I see the mistake: `{wrong}` should be `{right}`.", "`{name}` has the wrong line `{wrong}`. I change it.")
+_EDIT = (
+    "The line `{wrong}` is wrong. It must be `{right}`.",
+    "I see the mistake: `{wrong}` should be `{right}`.",
+    "`{name}` has the wrong line `{wrong}`. I change it.",
+)
 _TEST = ("Now I run the tests.", "Let me check it with the tests.", "The tests should pass now.")
 _SUBMIT = ("All tests pass. I hand it in.", "Everything passes, so I submit.", "Done. I submit the change.")
 _SYSTEMS = (
@@ -104,7 +117,11 @@ class _Writer:
     def act(self, choices: tuple[str, ...], name: str, arguments: JSONObject, observation: str) -> None:
         text = pick(self.rng, choices).format(**self.words)
         call = ToolCall(f"call_{sum(m.role == 'tool' for m in self.messages)}", name, arguments)
-        spoken = Message("assistant", reasoning_content=text, tool_calls=(call,)) if self.think else Message("assistant", text, tool_calls=(call,))
+        spoken = (
+            Message("assistant", reasoning_content=text, tool_calls=(call,))
+            if self.think
+            else Message("assistant", text, tool_calls=(call,))
+        )
         self.messages += [spoken, Message("tool", observation, tool_call_id=call.id, name=name)]
 
 
@@ -123,7 +140,10 @@ def trajectory(rng: random.Random) -> Conversation:
         work.act(("I run the tests to see the failure.",), "run_tests", {"path": item.test}, failed)
     if rng.random() < 0.2:
         work.act(
-            ("I search for `{name}`.",), "bash", {"command": f"grep -n {item.name} {item.path}"}, f"{rng.randint(1, 9)}:{item.code.splitlines()[0]}"
+            ("I search for `{name}`.",),
+            "bash",
+            {"command": f"grep -n {item.name} {item.path}"},
+            f"{rng.randint(1, 9)}:{item.code.splitlines()[0]}",
         )
     work.act(_LOOK, "open_file", {"path": item.path}, item.code)
     work.act(_EDIT, "edit_file", {"path": item.path, "old": item.wrong, "new": item.right}, f"edited {item.path}: 1 line changed")

@@ -1,41 +1,27 @@
 """Pools of names and things, and seeded draws from them. It knows words; it does not know what is said with them."""
 
 import random
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
 
-FIRST_NAMES = tuple(
-    ["Ada", "Aidan", "Alba", "Alma", "Amir", "Anika", "Anton", "Ariel", "Asta", "Aylin", "Bela", "Ben", "Bianca", "Boris", "Bruno", "Carla", "Carmen", "Cato", "Celia", "Chiara", "Clara", "Cosmo", "Dana", "Daria", "David", "Delia", "Dora", "Edda", "Edgar", "Elena", "Elias", "Emil", "Emma", "Enzo", "Erik", "Esra", "Eva", "Fatima", "Felix", "Fiona", "Flora", "Frida", "Gita", "Greta", "Gustav", "Hana", "Hanno", "Hector", "Hilda", "Hugo", "Ida", "Ilya", "Ines", "Ingrid", "Iris", "Isaac", "Ivan", "Jana", "Jasper", "Jonas", "Judith", "Julia", "Kai", "Karim", "Katja", "Kenji", "Kira", "Kofi", "Lara", "Lars", "Leila", "Leo", "Lina", "Livia", "Louis", "Lucia", "Luka", "Maja", "Malik", "Mara", "Marco", "Marta", "Mateo", "Maya", "Mila", "Mina", "Mira", "Nadia", "Naomi", "Nils", "Nina", "Noah", "Nora", "Odile", "Olga", "Omar", "Oskar", "Otto", "Pablo", "Paula", "Pedro", "Petra", "Pia", "Quentin", "Ramona", "Rania", "Rafael", "Rita", "Robin", "Rosa", "Ruben", "Ruth", "Sami", "Sara", "Selma", "Silas", "Simon", "Sofia", "Sven", "Talia", "Tariq", "Tessa", "Theo", "Tilda", "Tomas", "Uma", "Valentin", "Vera", "Viktor", "Wanda", "Wim", "Xenia", "Yara", "Yusuf", "Zoe"]
-)
+_POOLS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
-CITIES = tuple(
-    ["Aarhus", "Accra", "Algiers", "Amsterdam", "Antwerp", "Athens", "Auckland", "Bari", "Basel", "Beirut", "Bergen", "Berlin", "Bern", "Bilbao", "Bologna", "Bordeaux", "Boston", "Bremen", "Brest", "Bristol", "Brno", "Brussels", "Budapest", "Cairo", "Calgary", "Cardiff", "Chennai", "Chicago", "Cologne", "Cork", "Dakar", "Dallas", "Delhi", "Denver", "Dresden", "Dublin", "Durban", "Florence", "Gdansk", "Geneva", "Genoa", "Ghent", "Glasgow", "Graz", "Haifa", "Halifax", "Hamburg", "Hanoi", "Havana", "Helsinki", "Kyoto", "Kobe", "Krakow", "Lagos", "Leeds", "Leipzig", "Lille", "Lima", "Lisbon", "Ljubljana", "London", "Lyon", "Madrid", "Malaga", "Manila", "Marseille", "Melbourne", "Milan", "Montreal", "Mumbai", "Munich", "Nairobi", "Nantes", "Naples", "Nice", "Oslo", "Osaka", "Oxford", "Paris", "Perth", "Porto", "Prague", "Quito", "Riga", "Rome", "Rotterdam", "Salzburg", "Santiago", "Seoul", "Seville", "Sofia", "Split", "Stockholm", "Sydney", "Tallinn", "Tampere", "Tokyo", "Toronto", "Trieste", "Tunis", "Turin", "Utrecht", "Valencia", "Venice", "Vienna", "Vilnius", "Warsaw", "York", "Zagreb", "Zurich"]
-)
+FIRST_NAMES = tuple(_POOLS["first_names"].split())
+CITIES = tuple(_POOLS["cities"].split())
+THINGS = tuple(_POOLS["things"].split())
+ADJECTIVES = tuple(_POOLS["adjectives"].split())
+MODULES = tuple(_POOLS["modules"].split())
+PROJECTS = tuple(_POOLS["projects"].split())
 
-THINGS = tuple(
-    ["apple", "pear", "plum", "lemon", "peach", "melon", "carrot", "potato", "onion", "pumpkin", "cabbage", "radish", "mushroom", "walnut", "chestnut", "almond", "egg", "loaf", "biscuit", "pancake", "candle", "lantern", "button", "ribbon", "basket", "bottle", "jar", "bucket", "barrel", "hammer", "nail", "screw", "brush", "needle", "spoon", "fork", "plate", "cup", "bowl", "kettle", "teapot", "blanket", "pillow", "scarf", "glove", "hat", "boot", "sock", "coat", "umbrella", "ticket", "stamp", "letter", "postcard", "notebook", "pencil", "crayon", "marker", "eraser", "ruler", "book", "magazine", "poster", "map", "coin", "medal", "marble", "pebble", "shell", "feather", "leaf", "acorn", "seed", "flower", "tulip", "rose", "daisy", "rabbit", "duck", "goose", "hen", "sheep", "goat", "horse", "kitten", "puppy", "turtle", "frog", "fish", "crab", "snail", "beetle", "butterfly", "kite", "balloon", "drum", "flute", "violin", "trumpet", "bicycle", "wagon", "sled", "canoe", "tent", "rope", "ladder", "brick", "tile", "plank", "stone", "cushion", "chair", "stool", "table", "shelf", "mirror", "clock", "battery", "cable", "lamp", "magnet", "wheel"]
-)
-
-ADJECTIVES = tuple(
-    ["red", "blue", "green", "yellow", "white", "black", "silver", "golden", "small", "large", "old", "new", "round", "square", "heavy", "light", "wooden", "glass", "paper", "plastic", "painted", "striped", "plain", "bright", "dark", "soft", "smooth", "rough", "shiny", "dusty", "tiny", "huge", "cheap", "clean", "broken", "spare", "folded", "frozen", "fresh"]
-)
-
-MODULES = tuple(
-    ["orders", "parser", "report", "billing", "ledger", "router", "cache", "queue", "reader", "writer", "scanner", "filters", "events", "loader", "search", "colours", "dates", "prices", "geometry", "matrix", "text", "tokens", "rows", "tables", "users", "session", "invoice", "stock", "weather", "tides", "maps", "music", "recipes", "scores", "games", "timer", "units"]
-)
-
-PROJECTS = tuple(
-    ["acorn-db", "bluebird", "brickwork", "candlelight", "copperline", "dovetail", "driftwood", "emberkit", "fernwood", "foxglove", "gearbox", "harbour", "hazelnut", "inkwell", "ironbark", "juniper", "kingfisher", "lanternjs", "lighthouse", "marigold", "mosswood", "nightjar", "oakley", "papercut", "pinecone", "quillpy", "rainbarrel", "saltmarsh", "snowdrop", "sparrow", "tinderbox", "umbrella-py", "velvet", "wavelet", "woodpile", "yarrow", "zephyr"]
-)
-
-_ONSETS = ("b", "br", "d", "dr", "f", "g", "gr", "h", "k", "kl", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "tr", "v", "w", "z", "th", "sh")
-_VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
-_CODAS = ("", "", "", "n", "r", "l", "s", "m", "nd", "rk", "ld", "st", "ck")
-_TAILS = ("son", "man", "berg", "feld", "well", "ton", "ley", "ford", "mark", "dal", "wick", "stad", "ova", "ini", "ez", "ic", "ara", "ello")
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
-_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_ONSETS = tuple("b br d dr f g gr h k kl l m n p pr r s st t tr v w z th sh".split())
+_VOWELS = tuple("a e i o u ai ea ou".split())
+_CODAS = ("", "", "", *"n r l s m nd rk ld st ck".split())
+_TAILS = tuple("son man berg feld well ton ley ford mark dal wick stad ova ini ez ic ara ello".split())
+_WEEKDAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 
 
 def pick(rng: random.Random, choices: Sequence[T]) -> T:
@@ -80,7 +66,15 @@ def thing(rng: random.Random) -> str:
 
 def plural(word: str) -> str:
     """The plural of a word of `THINGS`."""
-    irregular = {"loaf": "loaves", "leaf": "leaves", "shelf": "shelves", "fish": "fish", "sheep": "sheep", "goose": "geese", "knife": "knives"}
+    irregular = {
+        "loaf": "loaves",
+        "leaf": "leaves",
+        "shelf": "shelves",
+        "fish": "fish",
+        "sheep": "sheep",
+        "goose": "geese",
+        "knife": "knives",
+    }
     if word in irregular:
         return irregular[word]
     if word.endswith(("s", "sh", "ch", "x")) or word == "potato":
@@ -103,11 +97,6 @@ def article(word: str) -> str:
 def iso_date(rng: random.Random) -> str:
     """A date as `2026-03-14`."""
     return f"{rng.randint(2024, 2027)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
-
-
-def month(rng: random.Random) -> str:
-    """A month's name."""
-    return pick(rng, _MONTHS)
 
 
 def weekday(rng: random.Random) -> str:

@@ -60,7 +60,8 @@ def as_html(text: str) -> str:
         parts += [_block(part) for part in text[end : fence.start()].strip().split("\n\n") if part]
         language, code = fence[1] or "text", html.escape(fence[2], quote=False)
         parts.append(
-            f'<pre><div class="bg-black rounded-md mb-4"><div class="flex items-center text-gray-200 px-4 py-2 text-xs"><span>{language}</span>'
+            f'<pre><div class="bg-black rounded-md mb-4"><div class="flex items-center text-gray-200 px-4 py-2 text-xs">'
+            f"<span>{language}</span>"
             f'<button class="flex ml-auto gap-2">Copy code</button></div><div class="p-4 overflow-y-auto">'
             f'<code class="!whitespace-pre hljs language-{language}">{code}\n</code></div></div></pre>'
         )
@@ -107,7 +108,7 @@ class _Tree:
                 "message_id": name,
                 "parent_id": parent,
                 "user_id": uuid(rng),
-                "created_date": f"2023-{rng.randint(1, 4):02d}-{rng.randint(1, 28):02d}T{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}:00+00:00",
+                "created_date": f"2023-{rng.randint(1, 4):02d}-{rng.randint(1, 28):02d}T{rng.randint(0, 23):02d}:00:00+00:00",
                 "text": text,
                 "role": role,
                 "lang": self.lang,
@@ -117,11 +118,15 @@ class _Tree:
                 "rank": rank,
                 "synthetic": False,
                 "model_name": None,
-                "detoxify": {"toxicity": round(rng.random() / 500, 6), "insult": round(rng.random() / 800, 6)} if rng.random() < 0.7 else None,
+                "detoxify": {"toxicity": round(rng.random() / 500, 6), "insult": round(rng.random() / 800, 6)}
+                if rng.random() < 0.7
+                else None,
                 "message_tree_id": self.root,
                 "tree_state": self.state,
                 "emojis": {"name": ["+1"], "count": [rng.randint(1, 4)]} if rng.random() < 0.3 else None,
-                "labels": {"name": ["spam", "quality"], "value": [0.0, round(rng.random(), 4)], "count": [3, 3]} if rng.random() < 0.5 else None,
+                "labels": {"name": ["spam", "quality"], "value": [0.0, round(rng.random(), 4)], "count": [3, 3]}
+                if rng.random() < 0.5
+                else None,
             }
         )
         return name

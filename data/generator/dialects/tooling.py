@@ -41,7 +41,8 @@ def glaive(_: random.Random, conversation: Conversation) -> JSONObject:
 
 
 _HERMES_SYSTEM = (
-    "You are a function calling AI model. <tools> {tools} </tools> For each function call return a json object within <tool_call></tool_call> tags."
+    "You are a function calling AI model. <tools> {tools} </tools> "
+    "For each function call return a json object within <tool_call></tool_call> tags."
 )
 _SPOKEN_SYSTEMS = ("You are a helpful assistant with tools.", "Use the tools when they help.", "You are an office assistant.")
 
@@ -117,7 +118,9 @@ def qwen35_tools(rng: random.Random, conversation: Conversation) -> JSONObject:
                 rows.append({"role": "answer", "content": message.content})
         else:
             thought = f"<think>\n{message.reasoning_content}\n</think>\n\n" if message.reasoning_content is not None else ""
-            rows.append({"role": "assistant", "content": thought + (message.content or "\n".join(_json_call(c) for c in message.tool_calls))})
+            rows.append(
+                {"role": "assistant", "content": thought + (message.content or "\n".join(_json_call(c) for c in message.tool_calls))}
+            )
     return {"messages": rows}
 
 
@@ -134,7 +137,8 @@ def toolmind(rng: random.Random, conversation: Conversation) -> JSONObject:
         row: JSONObject = {"role": message.role, "content": content}
         if message.tool_calls:
             row["tool_calls"] = [
-                {"type": "function", "function": {"name": c.name, "arguments": _json(c.arguments) if as_text else c.arguments}} for c in message.tool_calls
+                {"type": "function", "function": {"name": c.name, "arguments": _json(c.arguments) if as_text else c.arguments}}
+                for c in message.tool_calls
             ]
         rows.append(row)
     return {"conversations": rows, "tools": list(conversation.tools)}
