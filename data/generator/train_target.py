@@ -46,7 +46,7 @@ CONFIG = {
 BATCH_TOKENS = 4096
 LONGEST = 640
 MATRIX_RATE, VECTOR_RATE = 5e-3, 4e-3
-WARM_UP, DECAY_SHARE = 80, 0.5
+WARM_UP = 80
 MEAN_DECAY = 0.997
 
 
@@ -71,9 +71,9 @@ def answer_loss(model: Qwen3ForCausalLM, batch: Batch) -> Tensor:
     return nn.functional.cross_entropy(logits.float(), ids[:, 1:][wanted])
 
 
-def rate(step: int, progress: float) -> float:
-    """Warm-up over steps, constant, linear decay to zero over the last `DECAY_SHARE` of the time."""
-    return max(0.0, min(1.0, (step + 1) / WARM_UP, (1 - progress) / DECAY_SHARE))
+def rate(step: int, progress: float, decay: float) -> float:
+    """Warm-up over steps, constant, linear decay to zero over the last `decay` share of the time."""
+    return max(0.0, min(1.0, (step + 1) / WARM_UP, (1 - progress) / decay))
 
 
 class Stepper:
@@ -146,7 +146,7 @@ def train(rank: int, options: argparse.Namespace) -> None:
         progress = done.item()
         loss = answer_loss(model, batch)
         loss.backward()
-        stepper.step(rate(step, progress))
+        stepper.step(options.rate * rate(step, progress, options.decay))
         decay = min(MEAN_DECAY, (step + 1) / (step + 20))
         with torch.no_grad():
             for name, value in model.state_dict().items():
@@ -166,6 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the demo target on the generator's text.")
     parser.add_argument("--minutes", type=float, default=60, help="wall time; the schedule follows it")
     parser.add_argument("--ranks", type=int, default=2, help="processes of one thread each; on a busy machine faster than threads")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the peak rates; half of them suits a second stretch")
+    parser.add_argument("--decay", type=float, default=0.8, help="share of the time over which the rates fall to zero")
     parser.add_argument("--seed", default="target")
     parser.add_argument("--every", type=int, default=500, help="write the weights every so many steps")
     parser.add_argument("--out", type=Path, default=TARGET, help="folder for weights and configs")

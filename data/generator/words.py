@@ -17,11 +17,11 @@ ADJECTIVES = tuple(_POOLS["adjectives"].split())
 MODULES = tuple(_POOLS["modules"].split())
 PROJECTS = tuple(_POOLS["projects"].split())
 
-_ONSETS = tuple("b br d dr f g gr h k kl l m n p pr r s st t tr v w z th sh".split())
-_VOWELS = tuple("a e i o u ai ea ou".split())
-_CODAS = ("", "", "", *"n r l s m nd rk ld st ck".split())
-_TAILS = tuple("son man berg feld well ton ley ford mark dal wick stad ova ini ez ic ara ello".split())
-_WEEKDAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
+_ONSETS = tuple(_POOLS["onsets"].split())
+_VOWELS = tuple(_POOLS["vowels"].split())
+_CODAS = ("", "", "", *_POOLS["codas"].split())
+_TAILS = tuple(_POOLS["tails"].split())
+_WEEKDAYS = tuple(_POOLS["weekdays"].split())
 
 
 def pick(rng: random.Random, choices: Sequence[T]) -> T:
