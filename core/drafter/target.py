@@ -9,15 +9,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 from transformers.utils.logging import disable_progress_bar
 
+from core.drafter.lean import PROBE, LeanCache, LeanQwen3
 from core.errors import InputError
 
 
@@ -49,7 +50,7 @@ class TargetModel:
             raise TargetUnusable(
                 f"{path}: {type(model).__name__} has no layers, norm and head where they are expected; use a causal language model."
             )
-        self._decoder = decoder
+        self.decoder = decoder
         self.depth = len(decoder.layers)
         self.ends = TargetEnds(model.get_input_embeddings(), decoder.norm, model.get_output_embeddings())
         self.stop_ids = _stop_ids(model)
@@ -57,7 +58,7 @@ class TargetModel:
         for layer, module in enumerate([self.ends.embed, *decoder.layers]):
             module.register_forward_hook(partial(self._keep, layer))
         parameters = inspect.signature(type(model).forward).parameters
-        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # renamed in transformers 5.2x
+        self.cache_name = "cache" if "cache" in parameters else "past_key_values"  # renamed in transformers 5.2x
 
     @classmethod
     def load(cls, path: Path) -> "TargetModel":
@@ -77,7 +78,7 @@ class TargetModel:
         return int(self.config.hidden_size)
 
     @contextmanager
-    def _recording(self, layers: Sequence[int]) -> Iterator[dict[int, Tensor]]:
+    def recording(self, layers: Sequence[int]) -> Iterator[dict[int, Tensor]]:
         """Collects the hidden states `layers` of this thread's passes inside; `depth` is the last layer's output, before the final norm."""
         seen: dict[int, Tensor] = {}
         self._wanted.layers, self._wanted.seen = frozenset(layers), seen
@@ -97,8 +98,8 @@ class TargetModel:
 
         Attention is causal, so padding on the right is seen by no token before it; no mask is needed.
         """
-        with self._recording(layers) as seen:
-            self._decoder(input_ids=ids, use_cache=False)
+        with self.recording(layers) as seen:
+            self.decoder(input_ids=ids, use_cache=False)
         return [seen[layer] for layer in layers]
 
     @torch.inference_mode()
@@ -107,42 +108,93 @@ class TargetModel:
         chosen: Tensor = self.ends.head(self.ends.norm(last)).argmax(-1)
         return chosen
 
-    def start(self, layers: Sequence[int]) -> "TargetSession":
+    def start(self, layers: Sequence[int]) -> "Session":
         """A decoding session of one sequence that also hands out the states `layers`."""
-        return TargetSession(self, layers)
+        return LeanSession(self._lean, layers) if self._lean else TransformersSession(self, layers)
 
-
-class TargetSession:
-    """One sequence being decoded: the target's key/value cache, fed step by step and shortened when drafts are rejected."""
-
-    def __init__(self, target: TargetModel, layers: Sequence[int]) -> None:
-        self._target = target
-        self._layers = tuple(layers)
-        self._cache = DynamicCache(config=target.config)
-        self.length = 0
-        """Tokens in the cache."""
-
+    @cached_property
     @torch.inference_mode()
+    def _lean(self) -> LeanQwen3 | None:
+        """The quick way to decode this target, when there is one and it agrees with transformers."""
+        if not LeanQwen3.suits(self.model):
+            return None
+        ids = [token % int(self.config.vocab_size) for token in range(7, 7 + 13 * PROBE, 13)]
+        lean = LeanQwen3(self.model)
+        return lean if lean.agrees_with(self.hidden_states(torch.tensor([ids]), range(self.depth + 1)), ids) else None
+
+
+class Session(Protocol):
+    """One sequence being decoded: fed step by step, and shortened when drafts are rejected."""
+
+    @property
+    def length(self) -> int:
+        """Tokens fed and not forgotten."""
+
     def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
         """Append tokens; returns what the target would say after each, int64 [tokens], and their features [tokens, layers * hidden].
 
         With `last_only` only the choice after the last token is computed (prefill), [1].
         """
+
+    def shorten(self, length: int) -> None:
+        """Forget everything after the first `length` tokens."""
+
+
+class TransformersSession:
+    """A session of any target, with transformers' own cache."""
+
+    def __init__(self, target: TargetModel, layers: Sequence[int]) -> None:
+        self._target = target
+        self._layers = tuple(layers)
+        self._cache = DynamicCache(config=target.config)
+        self._length = 0
+
+    @property
+    def length(self) -> int:
+        """As `Session.length`."""
+        return self._length
+
+    @torch.inference_mode()
+    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
+        """As `Session.feed`."""
         target = self._target
-        with target._recording(self._layers) as seen:
-            output = target._decoder(input_ids=torch.tensor([ids]), use_cache=True, **{target._cache_name: self._cache}).last_hidden_state[
-                0
-            ]
-        self.length += len(ids)
+        with target.recording(self._layers) as seen:
+            output = target.decoder(input_ids=torch.tensor([ids]), use_cache=True, **{target.cache_name: self._cache}).last_hidden_state[0]
+        self._length += len(ids)
         chosen = target.ends.head(output[-1:] if last_only else output).argmax(-1)
         features = torch.cat([seen[layer][0] for layer in self._layers], -1) if self._layers else output.new_empty(len(ids), 0)
         return chosen, features
 
     def shorten(self, length: int) -> None:
-        """Forget everything after the first `length` tokens."""
-        if length < self.length:
-            self._cache.crop(length - self.length)
-            self.length = length
+        """As `Session.shorten`."""
+        if length < self._length:
+            self._cache.crop(length - self._length)
+            self._length = length
+
+
+class LeanSession:
+    """A session of a target that `LeanQwen3` can decode."""
+
+    def __init__(self, model: LeanQwen3, layers: Sequence[int]) -> None:
+        self._model = model
+        self._layers = tuple(layers)
+        self._cache = LeanCache(model)
+
+    @property
+    def length(self) -> int:
+        """As `Session.length`."""
+        return self._cache.length
+
+    @torch.inference_mode()
+    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
+        """As `Session.feed`."""
+        output, seen = self._model.run(ids, self._cache, self._layers)
+        chosen = nn.functional.linear(output[-1:] if last_only else output, self._model.head).argmax(-1)
+        return chosen, torch.cat(seen, -1) if seen else output.new_empty(len(ids), 0)
+
+    def shorten(self, length: int) -> None:
+        """As `Session.shorten`; what lies behind is written over."""
+        self._cache.length = min(length, self._cache.length)
 
 
 def read_config(path: Path) -> Any:
