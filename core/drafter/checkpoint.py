@@ -10,6 +10,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from transformers import Qwen3Config
 
 from core.drafter.model import DraftModel, DraftShape
 from core.drafter.settings import TrainSettings, checked_target_layers
@@ -134,21 +135,23 @@ def _shape(config: Mapping[str, Any]) -> DraftShape:
     """The sizes in a config.json; raises KeyError or ValueError when it is of another algorithm."""
     if config.get("speculators_model_type") != "dflash":
         raise ValueError(f"speculators_model_type is {config.get('speculators_model_type')!r}, not 'dflash'")
-    layer = config["transformer_layer_config"]
-    if config["draft_vocab_size"] != layer["vocab_size"]:
+    # speculators leaves out what equals transformers' defaults, so these fill the gaps.
+    layer: Any = Qwen3Config(**{name: value for name, value in config["transformer_layer_config"].items() if name != "model_type"})
+    if config["draft_vocab_size"] != layer.vocab_size:
         raise ValueError("a reduced draft vocabulary is not read here")
-    rope = layer.get("rope_parameters") or layer
+    if set(layer.layer_types) != {"full_attention"}:
+        raise ValueError("sliding attention is not read here")
     return DraftShape(
-        hidden_size=layer["hidden_size"],
-        intermediate_size=layer["intermediate_size"],
-        heads=layer["num_attention_heads"],
-        kv_heads=layer["num_key_value_heads"],
-        head_dim=layer["head_dim"],
-        layers=layer["num_hidden_layers"],
+        hidden_size=layer.hidden_size,
+        intermediate_size=layer.intermediate_size,
+        heads=layer.num_attention_heads,
+        kv_heads=layer.num_key_value_heads,
+        head_dim=layer.head_dim,
+        layers=layer.num_hidden_layers,
         block_size=config["block_size"],
         target_layers=tuple(config["aux_hidden_state_layer_ids"]),
         mask_token_id=config["mask_token_id"],
-        vocab_size=layer["vocab_size"],
-        rope_theta=rope["rope_theta"],
-        norm_eps=layer["rms_norm_eps"],
+        vocab_size=layer.vocab_size,
+        rope_theta=layer.rope_parameters["rope_theta"],
+        norm_eps=layer.rms_norm_eps,
     )

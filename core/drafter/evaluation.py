@@ -7,6 +7,7 @@ from pathlib import Path
 from core.drafter.checkpoint import check_fits, load_drafter, read_state
 from core.drafter.decode import ChainDrafter, decode_plain, decode_speculative
 from core.drafter.heldout import HeldOut, NoPrompts, load_heldout, spread
+from core.drafter.lanes import threads_for_one_token
 from core.drafter.report import EvaluationReport, summarize
 from core.drafter.target import TargetModel
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
@@ -40,17 +41,17 @@ def evaluate(
         raise NoPrompts(f"None of the prompts leaves room for {max_new_tokens} new tokens in the target's context: ask for fewer.")
     plain, speculative = [], []
     seconds = [0.0, 0.0]
-    for done, prompt in enumerate(chosen):
-        stop_if_cancelled(watcher)
-        watcher.progress(Progress("evaluate", done, len(chosen), "prompts"))
-        times = [time.perf_counter()]
-        plain.append(decode_plain(verifier, prompt.prompt_ids, max_new_tokens, verifier.stop_ids))
-        times.append(time.perf_counter())
-        speculative.append(
-            decode_speculative(verifier, ChainDrafter(model, verifier.ends), prompt.prompt_ids, max_new_tokens, verifier.stop_ids)
-        )
-        times.append(time.perf_counter())
-        seconds = [seconds[0] + times[1] - times[0], seconds[1] + times[2] - times[1]]
+    stop = verifier.stop_ids
+    with threads_for_one_token(verifier.hidden_size):
+        for done, prompt in enumerate(chosen):
+            stop_if_cancelled(watcher)
+            watcher.progress(Progress("evaluate", done, len(chosen), "prompts"))
+            times = [time.perf_counter()]
+            plain.append(decode_plain(verifier, prompt.prompt_ids, max_new_tokens, stop))
+            times.append(time.perf_counter())
+            speculative.append(decode_speculative(verifier, ChainDrafter(model, verifier.ends), prompt.prompt_ids, max_new_tokens, stop))
+            times.append(time.perf_counter())
+            seconds = [seconds[0] + times[1] - times[0], seconds[1] + times[2] - times[1]]
     watcher.progress(Progress("evaluate", len(chosen), len(chosen), "prompts"))
     return summarize(
         chosen,

@@ -1,5 +1,7 @@
 """The draft model: what it must not see, and that training and decoding run the same function."""
 
+import json
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -75,6 +77,28 @@ def test_weights_have_the_names_speculators_gives_them(model: DraftModel, target
     ]  # fmt: skip
     expected = {"fc.weight", "hidden_norm.weight", "norm.weight", *(f"layers.{n}.{part}.weight" for n in range(2) for part in layer)}
     assert set(load_file(tmp_path / "model.safetensors")) == expected
+
+
+def test_what_speculators_leaves_out_as_default_is_filled_in(model: DraftModel, target: TargetModel, tmp_path) -> None:
+    save_drafter(tmp_path, model, target, {})
+    config = json.loads((tmp_path / "config.json").read_text())
+    for default in ("rms_norm_eps", "hidden_act", "attention_bias", "layer_types", "tie_word_embeddings"):
+        del config["transformer_layer_config"][default]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert load_drafter(tmp_path).shape == model.shape
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [({"speculators_model_type": "eagle3"}, "eagle3"), ({"draft_vocab_size": 32}, "reduced draft vocabulary")]
+)
+def test_drafters_of_another_kind_are_refused(
+    model: DraftModel, target: TargetModel, tmp_path, change: dict[str, object], said: str
+) -> None:
+    save_drafter(tmp_path, model, target, {})
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(DrafterUnusable, match=said):
+        load_drafter(tmp_path)
 
 
 def test_a_folder_without_a_drafter_is_refused(tmp_path) -> None:
