@@ -102,7 +102,7 @@ def plan(
 
 def chosen_recipe(workspace: Workspace, recipe: str | None, options: MixOptions) -> "Recipe":
     """The recipe that the arguments name, or one made from `--source`, with what the options override."""
-    from core.mix import Recipe, load_recipe, recipe_for
+    from core.mix import checked_recipe, load_recipe, recipe_for
     from core.sources import Library
 
     if (recipe is None) == (not options.sources):
@@ -119,7 +119,7 @@ def chosen_recipe(workspace: Workspace, recipe: str | None, options: MixOptions)
     content = base.model_dump(mode="json")
     for part, values in options.settings().items():
         (content[part] if part else content).update(values)
-    return Recipe.model_validate(content)
+    return checked_recipe(content)
 
 
 def _recipe_file(workspace: Workspace, recipe: str) -> Path:

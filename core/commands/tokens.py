@@ -72,11 +72,15 @@ def tokenize(
 def verify(
     dataset: Annotated[Path, typer.Argument(help="A dataset's folder.")],
     as_json: AsJSON = False,
+    home: Home = None,
 ) -> None:
-    """Check a dataset against its manifest: schema, counts, hashes, ids, masks, frequencies. Exit 1 if anything is wrong."""
+    """Check a dataset against its manifest: schema, counts, hashes, ids, masks, frequencies. Exit 1 if anything is wrong.
+
+    Where its sources and target are still in the workspace, some of its rows are made again and compared.
+    """
     from core.tokens import verify as verify_dataset
 
-    report = verify_dataset(dataset)
+    report = verify_dataset(dataset, workspace=Workspace.at(home))
     if as_json:
         emit(report.to_json())
     elif report.ok:
