@@ -28,10 +28,11 @@ _RULES = re.compile(
     |following\ (?:functions|tools|apis)|functions\ in\ JSON\ format|access\ to\ the\ (?:functions|tools)|[Uu]se\ them\ if\ required
     |expert\ in\ composing\ functions|question\ and\ a\ set\ of\ possible\ functions|function/tool\ calls
     |[Nn]one\ of\ the\ functions?\ can\ be\ used|question\ lacks\ the\ parameters|return\ the\ function|call\ a\ function
-    |in\ the\ format\ of\ \[|^func\w*\(|NO\ other\ text\ MUST|ONLY\ reply\ in\ the\ following\ format|^\#+\ ?Tools?$|^[-*]\ Function\ calls
-    |^[{<\[]|^</""",
+    |in\ the\ format\ of\ \[|^func\w*\(|NO\ other\ text\ MUST|ONLY\ reply\ in\ the\ following\ format|^\#+\ ?Tools?$|^[-*]\ Function\ calls""",
     re.VERBOSE | re.MULTILINE,
 )
+
+_EXAMPLE_LINE = re.compile(r"^[{<\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +137,17 @@ def _without_last_sentence(text: str) -> str:
 
 def _other_text(before: str, after: str) -> str:
     """What stands around the tools without the sentences that only say how to call them."""
-    kept = [_without_rules(before), _without_rules(_EXAMPLE.sub("", after))]
+    kept = [_without_rules(before, _RULES), _without_rules(_EXAMPLE.sub("", after), _RULES, _EXAMPLE_LINE)]
     return "\n\n".join(piece for piece in kept if piece)
 
 
-def _without_rules(text: str) -> str:
+def _without_rules(text: str, *unwanted: re.Pattern[str]) -> str:
     pieces: list[str] = []
     position = 0
     for gap in [*_PIECE.finditer(text), None]:
         end = gap.start() if gap else len(text)
         piece = text[position:end]
-        if not _RULES.search(piece.strip()):
+        if not any(rule.search(piece.strip()) for rule in unwanted):
             pieces.append(piece + (gap[0] if gap else ""))
         position = gap.end() if gap else end
     return "".join(pieces).strip()

@@ -40,7 +40,7 @@ def test_hermes_text_holds_parallel_calls_and_their_results():
         "\n</tools>\nFor each function call return a JSON object within <tool_call></tool_call> tags."
     )
     said = "Both.\n<tool_call>\n{'name': 'add', 'arguments': {'a': 1}}\n</tool_call>\n"
-    said += "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 2}}\n</tool_call>"
+    said += '<tool_call>\n{"name": "add", "arguments": {"a": 2}}\n</tool_call>'
     results = '<tool_response>\n{"name": "add", "content": 3}\n</tool_response>\n<tool_response>\nfour\n</tool_response>'
     turns = [("system", system), ("human", "Add"), ("gpt", said), ("tool", results), ("gpt", "Done.")]
     found = converted({"conversations": [{"from": role, "value": value} for role, value in turns]})
