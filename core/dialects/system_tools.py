@@ -28,7 +28,8 @@ _RULES = re.compile(
     |following\ (?:functions|tools|apis)|functions\ in\ JSON\ format|access\ to\ the\ (?:functions|tools)|[Uu]se\ them\ if\ required
     |expert\ in\ composing\ functions|question\ and\ a\ set\ of\ possible\ functions|function/tool\ calls
     |[Nn]one\ of\ the\ functions?\ can\ be\ used|question\ lacks\ the\ parameters|return\ the\ function|call\ a\ function
-    |in\ the\ format\ of\ \[|^func\w*\(|NO\ other\ text\ MUST|ONLY\ reply\ in\ the\ following\ format|^\#+\ ?Tools?$|^[-*]\ Function\ calls""",
+    |in\ the\ format\ of\ \[|^func\w*\(|NO\ other\ text\ MUST|ONLY\ reply\ in\ the\ following\ format
+    |^\#+\ ?Tools?$|^[-*]\ Function\ calls""",
     re.VERBOSE | re.MULTILINE,
 )
 
