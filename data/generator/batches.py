@@ -13,11 +13,14 @@ from tokenizers import Tokenizer
 
 from core.conversation import Conversation
 from data.generator.corpus import conversations
+from data.generator.drills import drill
 from data.generator.rendering import served_rows
 
 ROWS_PER_CONVERSATION = 2
 LEAN_SHARE = 0.6
 """In this share of the conversations unused tools are left out: most of such a row is schemas, which teach nothing new."""
+DRILL_SHARE = 0.45
+"""This share of the conversations are `drills`; without them neither names nor sums came out right within an hour."""
 POOL = 1500
 
 
@@ -74,7 +77,7 @@ def batches(tokenizer: Tokenizer, seed: str, tokens: int, longest: int) -> Itera
     while True:
         pool: list[Row] = []
         while len(pool) < POOL:
-            talk = next(stream)
+            talk = drill(rng) if rng.random() < DRILL_SHARE else next(stream)
             rows = encoded(tokenizer, lean(talk) if rng.random() < LEAN_SHARE else talk)
             rows = [row for row in rows if len(row[0]) <= longest]
             pool += rng.sample(rows, min(ROWS_PER_CONVERSATION, len(rows)))

@@ -16,7 +16,12 @@ from data.generator.rendering import TARGET, render
 SIZE = 4096
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|mask|>")
 MARKERS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
-_SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{Ll}\p{L}*|[^\s\p{L}\p{N}]?\p{L}+"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""As Qwen's, but a space before a capital letter stands alone: a name is then the same tokens wherever it stands, and a small model can
+copy it. With Qwen's own pattern 0 of 16 tool calls carried the prompt's names after 1,700 steps, though digits were already copied."""
 
 
 def _texts(count: int) -> Iterator[str]:

@@ -54,7 +54,7 @@ def test_tool_calls_carry_the_requests_own_values_and_only_declared_parameters()
 def test_requests_name_every_required_argument() -> None:
     required = {tool.name: set(tool.schema()["function"]["parameters"]["required"]) for tool in TOOLS}
     rng = random.Random("required")
-    for talk in itertools.chain(calls.any_talk(rng) for _ in range(300)):
+    for talk in [calls.any_talk(rng) for _ in range(300)]:
         for message in talk.messages:
             for call in message.tool_calls:
                 assert required[call.name] <= call.arguments.keys()
@@ -83,5 +83,4 @@ def test_a_trajectory_mends_the_line_that_is_wrong() -> None:
 def test_no_text_has_an_unfilled_placeholder() -> None:
     for talk in itertools.islice(conversations("placeholders"), 400):
         for message in talk.messages:
-            if "def " not in message.content and "{" in message.content:
-                assert re.search(r"\{[\"}']|\[|`\{|: \{|\*\*", message.content), message.content
+            assert not re.search(r"\{\w+\}", message.content), message.content

@@ -120,20 +120,19 @@ def test_the_tokenizer_is_large_and_gives_any_text_back() -> None:
 
 def test_markers_are_single_tokens_and_digits_stand_alone() -> None:
     tokenizer = Tokenizer.from_file(str(TARGET / "tokenizer.json"))
-    for marker in [
-        "<|endoftext|>",
-        "<|im_start|>",
-        "<|im_end|>",
-        "<|mask|>",
-        "<think>",
-        "</think>",
-        "<tool_call>",
-        "</tool_call>",
-        "<tool_response>",
-        "</tool_response>",
-    ]:
+    controls = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|mask|>"]
+    pairs = [marker for name in ("think", "tool_call", "tool_response") for marker in (f"<{name}>", f"</{name}>")]
+    for marker in controls + pairs:
         assert tokenizer.encode(marker, add_special_tokens=False).tokens == [marker]
     assert tokenizer.encode("2026", add_special_tokens=False).tokens == ["2", "0", "2", "6"]
+
+
+def test_a_name_is_the_same_tokens_wherever_it_stands() -> None:
+    tokenizer = Tokenizer.from_file(str(TARGET / "tokenizer.json"))
+    for name in ("Theo", "Velmora", "Zaishu Fraidal"):
+        alone = tokenizer.encode(name, add_special_tokens=False).ids
+        inside = tokenizer.encode(f"Where is {name}?", add_special_tokens=False).ids
+        assert inside[-len(alone) - 1 : -1] == alone
 
 
 def test_the_weights_fit_in_six_megabytes() -> None:
