@@ -49,6 +49,7 @@ def save_drafter(folder: Path, model: DraftModel, target: TargetModel, state: Ma
     save_file(
         {name: value.detach().contiguous() for name, value in model.state_dict().items()}, folder / "model.safetensors", {"format": "pt"}
     )
+    (folder / "model.safetensors").chmod(0o644)  # safetensors lets nobody else read it, and a server may run as another user
     (folder / "training_state.json").write_text(json.dumps(state, indent=2) + "\n", "utf-8")
     (folder / "config.json").write_text(json.dumps(_config(model.shape, target), indent=2) + "\n", "utf-8")
 

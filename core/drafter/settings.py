@@ -59,6 +59,8 @@ class TrainSettings:
             raise BadSettings("layers, conversations, anchors and validate_every must be at least 1.")
         if self.block_size < 2:
             raise BadSettings(f"block_size is {self.block_size}; it must be at least 2: slot 0 holds the committed token.")
+        if self.warmup_steps < 0 or self.validation_rows < 0 or self.weight_decay < 0:
+            raise BadSettings("warmup_steps, validation_rows and weight_decay cannot be negative.")
         if not 0 <= self.alpha <= 1:
             raise BadSettings(f"alpha is {self.alpha}; it must lie between 0 and 1.")
         if self.gamma <= 0 or self.learning_rate <= 0 or self.clip <= 0:

@@ -4,6 +4,7 @@ Read `train` top to bottom for the whole of it. It knows nothing about runs, scr
 """
 
 import math
+import os
 import shutil
 import tempfile
 import time
@@ -89,6 +90,9 @@ def train(data: Path, target: Path, out: Path, settings: TrainSettings | None = 
         save_drafter(made, model, verifier, {name: value for name, value in state.items() if name != "path"})
         if (data / "heldout.parquet").is_file():
             shutil.copyfile(data / "heldout.parquet", made / "heldout.parquet")
+        for file in made.iterdir():
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
         if out.exists():
             out.rmdir()  # empty, as checked above
         made.rename(out)
@@ -128,7 +132,7 @@ def fit(
     with Lanes(-(-settings.conversations // PART)) as lanes:
         while done < 1:
             stop_if_cancelled(watcher)
-            rate = settings.learning_rate * min(1.0, (step + 1) / settings.warmup_steps) * 0.5 * (1 + math.cos(math.pi * done))
+            rate = settings.learning_rate * min(1.0, (step + 1) / max(1, settings.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * done))
             for group in optimizer.param_groups:
                 group["lr"] = rate
             batch = batches.step(step)
