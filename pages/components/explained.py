@@ -8,6 +8,7 @@ from core.chat import Dropped, ExplainedToken, Supervision, Target, explain, sup
 from core.conversation import Conversation
 from pages.components.numbers import count, percent
 from pages.components.page import figures, plain
+from pages.components.refusals import words
 from pages.components.token_view import WINDOW, legend, token_view
 
 
@@ -43,7 +44,7 @@ def figures_of(seen: Explained, supervision: Supervision) -> None:
     )
     for lost in seen.dropped:
         what = "The row" if lost.turn is None else f"Message {lost.turn + 1}"
-        st.warning(plain(f"{what} is not trained on ({lost.reason}). {lost.detail}"), icon=":material/block:")
+        st.warning(plain(f"{what} is not trained on ({words(lost.reason)}). {lost.detail}"), icon=":material/block:")
 
 
 def tokens_of(seen: Explained) -> None:

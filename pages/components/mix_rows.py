@@ -11,15 +11,16 @@ from pages.components.charts import domain_colour
 from pages.components.mix_draft import Draft
 from pages.components.numbers import count, percent
 
-_WIDTHS = [1.55, 1.5, 0.95, 0.65, 1.55, 0.7]
+_WIDTHS = [1.55, 1.5, 0.95, 2.9]
 
 
 def weight_rows(draft: Draft, plan: Plan | None) -> None:
     """Draw the lines; sources of the library that the recipe does not name can be taken in."""
-    heads = ("Source", "Weight", "", "Rows", "Asked → got", "Epochs")
     with st.container(key="mix-head"):
-        for column, head in zip(st.columns(_WIDTHS), heads, strict=True):
-            column.html(f'<div class="md-quiet{" md-num" if head in ("Rows", "Epochs", heads[4]) else ""}">{head}</div>')
+        cells = st.columns(_WIDTHS)
+        cells[0].html('<div class="md-quiet">Source</div>')
+        cells[1].html('<div class="md-quiet">Weight</div>')
+        cells[3].html('<div class="md-share md-quiet"><span>Rows</span><span>Asked → got</span><span>Epochs</span></div>')
     highest = max([entry.weight for entry in draft.recipe.sources] + [1.0])
     top = _round_up(max(st.session_state.setdefault(draft.key("top"), highest * 1.6), 10.0))
     for entry in draft.recipe.sources:
@@ -51,12 +52,13 @@ def _line(draft: Draft, name: str, weight: float, top: float, plan: Plan | None)
     cells[2].number_input(
         f"Weight of {name}, exactly", min_value=0.0, step=step, key=number, on_change=from_number, label_visibility="collapsed", format="%g"
     )
-    if part is None:
-        return
-    cells[3].html(f'<div class="md-num">{count(part.rows)}</div>')
-    short = f'<br><span class="md-trouble">{count(part.shortfall)} rows short</span>' if part.shortfall else ""
-    cells[4].html(f'<div class="md-num">{percent(part.share_requested)} → {percent(part.share_realised)}{short}</div>')
-    cells[5].html(f'<div class="md-num">{part.epochs:.2f}</div>')
+    if part is not None:
+        cells[3].html(
+            f'<div class="md-share"><span data-unit="rows">{count(part.rows)}</span>'
+            f"<span>{percent(part.share_requested)} → {percent(part.share_realised)}</span>"
+            f'<span data-unit="epochs">{part.epochs:.2f}</span></div>'
+            + (f'<div class="md-num md-trouble">{count(part.shortfall)} rows short</div>' if part.shortfall else "")
+        )
 
 
 def _take_in(draft: Draft) -> None:

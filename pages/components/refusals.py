@@ -23,7 +23,7 @@ def refusal_banner(recipe: Recipe) -> None:
     if not total:
         st.caption(f":material/check: The template takes all of {count(looked)} sampled rows (up to {SAMPLE} per source of the mix).")
         return
-    reasons = ", ".join(f"{reason} ({len(rows)})" for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])))
+    reasons = ", ".join(f"{words(reason)} ({len(rows)})" for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])))
     with st.container(border=True):
         st.markdown(
             f":material/warning: **{percent(total / looked)} of {count(looked)} sampled rows give nothing to train on:** {plain(reasons)}"
@@ -33,7 +33,12 @@ def refusal_banner(recipe: Recipe) -> None:
                 source, row = rows[0]
                 st.page_link(
                     "pages/preview.py",
-                    label=plain(f"see one: {reason}"),
+                    label=plain(f"see one: {words(reason)}"),
                     icon=":material/search:",
                     query_params={"source": source, "row": str(row)},
                 )
+
+
+def words(reason: str) -> str:
+    """A reason's code as words."""
+    return reason.replace("_", " ").replace(":", ": ")

@@ -9,6 +9,7 @@ from core.sources import Source
 from pages.components import charts
 from pages.components.numbers import count, percent
 from pages.components.page import figures, plain
+from pages.components.refusals import words
 from pages.components.sampling import sample_of
 
 
@@ -47,7 +48,7 @@ def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> Non
     for reason, rows in sorted(sample.dropped.items(), key=lambda item: -len(item[1])):
         st.page_link(
             "pages/preview.py",
-            label=f"{count(len(rows))} dropped: {plain(reason)}",
+            label=f"{count(len(rows))} dropped: {plain(words(reason))}",
             icon=":material/block:",
             query_params={"source": source.name, "row": str(rows[0])},
         )
