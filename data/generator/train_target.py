@@ -1,4 +1,4 @@
-"""Trains the demo target: a Qwen3 model of 2.4 million parameters, on fresh conversations, on the CPU.
+"""Trains the demo target: a Qwen3 model of 2.75 million parameters, on fresh conversations, on the CPU.
 
     python -m data.generator.train_target --minutes 60
 
@@ -17,7 +17,6 @@ import torch.distributed as dist
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from data.generator.batches import Batch, batches
@@ -76,6 +75,15 @@ def rate(step: int, progress: float, decay: float) -> float:
     return max(0.0, min(1.0, (step + 1) / WARM_UP, (1 - progress) / decay))
 
 
+def _packed(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unpack(flat: Tensor, tensors: list[Tensor]) -> None:
+    for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+        tensor.copy_(part.view_as(tensor))
+
+
 class Stepper:
     """The two optimizers over `ranks` processes: gradients are averaged, each rank steps its share of the matrices and hands them round."""
 
@@ -92,10 +100,9 @@ class Stepper:
         """One update at `factor` times the peak rates."""
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         if self.ranks > 1:
-            flat = _flatten_dense_tensors(gradients)
+            flat = _packed(gradients)
             dist.all_reduce(flat)
-            for gradient, mean in zip(gradients, _unflatten_dense_tensors(flat / self.ranks, gradients), strict=True):
-                gradient.copy_(mean)
+            _unpack(flat / self.ranks, gradients)
         nn.utils.clip_grad_norm_(self.parameters, 1.0)
         for optimizer, peak in zip(self.optimizers, (MATRIX_RATE, VECTOR_RATE), strict=True):
             optimizer.param_groups[0]["lr"] = peak * factor
@@ -104,10 +111,9 @@ class Stepper:
             parameter.grad = None
         if self.ranks > 1:
             for rank, share in enumerate(self.shares):
-                flat = _flatten_dense_tensors([p.data for p in share])
+                flat = _packed([p.data for p in share])
                 dist.broadcast(flat, rank)
-                for parameter, value in zip(share, _unflatten_dense_tensors(flat, share), strict=True):
-                    parameter.data.copy_(value)
+                _unpack(flat, [p.data for p in share])
 
 
 def write_target(weights: dict[str, Tensor], tokenizer: Tokenizer, folder: Path) -> None:
