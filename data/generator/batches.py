@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from core.conversation import Conversation
+from data.generator import calls
 from data.generator.corpus import conversations
 from data.generator.drills import drill
 from data.generator.rendering import served_rows
+from data.generator.words import pick
 
 ROWS_PER_CONVERSATION = 2
 LEAN_SHARE = 0.6
 """In this share of the conversations unused tools are left out: most of such a row is schemas, which teach nothing new."""
-DRILL_SHARE = 0.45
-"""This share of the conversations are `drills`; without them names and sums were still wrong after 2,000 steps."""
 POOL = 1500
 
 
@@ -33,6 +33,23 @@ class Batch:
 
 
 Row = tuple[list[int], list[bool]]
+
+
+@dataclass(frozen=True)
+class Diet:
+    """Shares of conversations that are drills (without them names and sums were still wrong after 2,000 steps) and harder tool talks."""
+
+    drills: float = 0.35
+    tools: float = 0.15
+
+    def draw(self, rng: random.Random, stream: Iterator[Conversation]) -> Conversation:
+        """The next conversation: a drill, a tool talk with more reasoning and more calls than usual, or the stream's next."""
+        roll = rng.random()
+        if roll < self.drills:
+            return drill(rng)
+        if roll < self.drills + self.tools:
+            return pick(rng, (calls.single, calls.parallel, calls.several))(rng, 0.35)
+        return next(stream)
 
 
 def encoded(tokenizer: Tokenizer, conversation: Conversation) -> list[Row]:
@@ -69,15 +86,16 @@ def lean(conversation: Conversation) -> Conversation:
     return replace(conversation, tools=used or conversation.tools[:1])
 
 
-def batches(tokenizer: Tokenizer, seed: str, tokens: int, longest: int) -> Iterator[Batch]:
+def batches(tokenizer: Tokenizer, seed: str, tokens: int, longest: int, diet: Diet | None = None) -> Iterator[Batch]:
     """Batches of at most `tokens` padded tokens, without end; rows longer than `longest` are left out."""
     pad = tokenizer.token_to_id("<|endoftext|>")
+    diet = diet or Diet()
     rng = random.Random(seed)
     stream = conversations(seed)
     while True:
         pool: list[Row] = []
         while len(pool) < POOL:
-            talk = drill(rng) if rng.random() < DRILL_SHARE else next(stream)
+            talk = diet.draw(rng, stream)
             rows = encoded(tokenizer, lean(talk) if rng.random() < LEAN_SHARE else talk)
             rows = [row for row in rows if len(row[0]) <= longest]
             pool += rng.sample(rows, min(ROWS_PER_CONVERSATION, len(rows)))

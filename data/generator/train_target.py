@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from data.generator.batches import Batch, batches
+from data.generator.batches import Batch, Diet, batches
 from data.generator.rendering import TARGET
 
 CONFIG = {
@@ -141,7 +141,8 @@ def train(rank: int, options: argparse.Namespace) -> None:
     model.train()
     stepper = Stepper(model, rank, options.ranks)
     mean = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    stream = batches(tokenizer, f"{options.seed} {rank}", BATCH_TOKENS // options.ranks, LONGEST)
+    diet = Diet(options.drills, options.tools)
+    stream = batches(tokenizer, f"{options.seed} {rank}", BATCH_TOKENS // options.ranks, LONGEST, diet)
     started, losses = time.monotonic(), list[float]()
     done = torch.zeros(1)
     for step, batch in enumerate(stream):
@@ -174,6 +175,8 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=2, help="processes of one thread each; on a busy machine faster than threads")
     parser.add_argument("--rate", type=float, default=1.0, help="factor on the peak rates; half of them suits a second stretch")
     parser.add_argument("--decay", type=float, default=0.8, help="share of the time over which the rates fall to zero")
+    parser.add_argument("--drills", type=float, default=Diet.drills, help="share of drills among the conversations")
+    parser.add_argument("--tools", type=float, default=Diet.tools, help="share of harder tool talks")
     parser.add_argument("--seed", default="target")
     parser.add_argument("--every", type=int, default=500, help="write the weights every so many steps")
     parser.add_argument("--out", type=Path, default=TARGET, help="folder for weights and configs")
