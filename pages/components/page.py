@@ -11,14 +11,17 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from core.errors import MixdownError
 
-_STYLE = Path(__file__).with_name("style.css")
+_HERE = Path(__file__).parent
+_STYLE = _HERE / "style.css"
 _FRAMED = "framed"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
 def frame() -> None:
     """Set the page up; once per run of the script, before anything is drawn."""
-    st.set_page_config(page_title="Mixdown", page_icon=":material/graphic_eq:", layout="wide")
+    # Files of ours: an icon given by name or as an emoji would be fetched from another machine.
+    st.set_page_config(page_title="Mixdown", page_icon=_HERE / "icon.svg", layout="wide")
+    st.logo(_HERE / "logo.svg", size="large", icon_image=_HERE / "icon.svg")
     st.html(_STYLE)
     st.session_state[_FRAMED] = True
 

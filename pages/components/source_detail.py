@@ -165,7 +165,7 @@ def _about(source: Source) -> None:
 def show_raw(value: object) -> None:
     """The row as it stood in the file; text that was no JSON stays text."""
     if isinstance(value, (dict, list)):
-        st.json(value, expanded=2)
+        st.json(value, expanded=4)
     else:
         st.code(plain("") if value is None else str(value), language=None, wrap_lines=True)
 
