@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.errors import MixdownError
+from core.errors import InputError, MixdownError
 from core.mix import Budget, Plan, Recipe, Shortfall, difference
 from pages.components import current
 from pages.components.mix_draft import Draft, draft_of
@@ -56,7 +56,8 @@ def _primary(place: st.delta_generator.DeltaGenerator, wanted: Recipe, saved: Re
     if place.button("Undo all", icon=":material/undo:"):
         draft.forget()
         st.rerun()
-    if place.button("Save recipe", type="primary", icon=":material/save:"):
+    usable = any(entry.weight > 0 for entry in wanted.sources)
+    if place.button("Save recipe", type="primary", icon=":material/save:", disabled=not usable):
         current.save(wanted)
         draft.forget()
         st.toast(f"Recipe {plain(wanted.name)} saved")
@@ -70,6 +71,8 @@ def _page(saved: Recipe) -> None:
     problem: MixdownError | None = None
     plan: Plan | None = None
     try:
+        if not any(entry.weight > 0 for entry in wanted.sources):
+            raise InputError("Every source has weight 0: give at least one a weight above 0.")
         plan = planned(wanted, tokens=False)
     except Shortfall as error:
         problem, plan = error, error.plan

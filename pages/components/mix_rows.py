@@ -21,8 +21,9 @@ def weight_rows(draft: Draft, plan: Plan | None) -> None:
         cells[0].html('<div class="md-quiet">Source</div>')
         cells[1].html('<div class="md-quiet">Weight</div>')
         cells[3].html('<div class="md-share md-quiet"><span>Rows</span><span>Asked → got</span><span>Epochs</span></div>')
-    highest = max([entry.weight for entry in draft.recipe.sources] + [1.0])
-    top = _round_up(max(st.session_state.setdefault(draft.key("top"), highest * 1.6), 10.0))
+    # Fixed while the draft lives: a slider whose range changes under the pointer is a new slider.
+    highest = st.session_state.setdefault(draft.key("top"), max(entry.weight for entry in draft.recipe.sources) * 1.6)
+    top = _round_up(max(highest, 10.0))
     for entry in draft.recipe.sources:
         _line(draft, entry.name, entry.weight, top, plan)
     _take_in(draft)
@@ -32,25 +33,32 @@ def _line(draft: Draft, name: str, weight: float, top: float, plan: Plan | None)
     part = next((part for part in plan.sources if part.name == name), None) if plan else None
     domain = part.domain if part else "other"
     step = top / 100
-    slider, number = draft.key(f"slider-{name}"), draft.key(f"number-{name}")
-    st.session_state.setdefault(slider, min(float(weight), top))
-    st.session_state.setdefault(number, float(weight))
-
-    def from_slider() -> None:
-        st.session_state[number] = st.session_state[slider]
-        draft.set_weight(name, st.session_state[slider])
-
-    def from_number() -> None:
-        st.session_state[slider] = min(st.session_state[number], top)
-        draft.set_weight(name, st.session_state[number])
-
+    change = draft.change(name)
+    slider, number = draft.key(f"slider-{name}-{change.slider}"), draft.key(f"number-{name}-{change.number}")
     cells = st.columns(_WIDTHS, vertical_alignment="center")
     cells[0].html(
         f'<div style="overflow-wrap:anywhere"><i class="md-dot" style="background:{domain_colour(domain)}"></i>{html.escape(name)}</div>'
     )
-    cells[1].slider(f"Weight of {name}", 0.0, top, step=step, key=slider, on_change=from_slider, label_visibility="collapsed", format="%g")
+    cells[1].slider(
+        f"Weight of {name}",
+        0.0,
+        top,
+        value=min(weight, top),
+        step=step,
+        key=slider,
+        on_change=lambda: draft.by_slider(name, st.session_state[slider]),
+        label_visibility="collapsed",
+        format="%g",
+    )
     cells[2].number_input(
-        f"Weight of {name}, exactly", min_value=0.0, step=step, key=number, on_change=from_number, label_visibility="collapsed", format="%g"
+        f"Weight of {name}, exactly",
+        min_value=0.0,
+        value=weight,
+        step=step,
+        key=number,
+        on_change=lambda: draft.by_number(name, st.session_state[number]),
+        label_visibility="collapsed",
+        format="%g",
     )
     if part is not None:
         cells[3].html(
@@ -73,7 +81,7 @@ def _take_in(draft: Draft) -> None:
         key=draft.key("in"),
     )
     if chosen:
-        draft.set_weight(chosen, float(next(source.rows for source in others if source.name == chosen)))
+        draft.by_number(chosen, float(next(source.rows for source in others if source.name == chosen)))
         st.rerun()
 
 
