@@ -7,7 +7,7 @@ import streamlit as st
 from core.jobs import ImportJob, begin, bundled_items
 from core.runs import Run
 from pages.components import current
-from pages.components.page import header
+from pages.components.page import go, header
 from pages.components.progress_of_path import Step, steps
 from pages.components.run_card import run_card
 
@@ -25,10 +25,10 @@ def _primary(place: st.delta_generator.DeltaGenerator, path: list[Step], runs: l
     if path[0].done or importing:
         following = next((step for step in path if not step.done), path[-1])
         if place.button(following.call, type="primary", icon=":material/arrow_forward:", icon_position="right"):
-            st.switch_page(following.page)
+            go(following.page)
     elif place.button("Try it on the bundled data", type="primary", icon=":material/play_arrow:"):
         begin(ImportJob(home=current.workspace().home, items=bundled_items(current.workspace())))
-        st.switch_page("pages/sources.py")
+        go("pages/sources.py")
 
 
 store = current.store()

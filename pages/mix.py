@@ -8,7 +8,7 @@ from pages.components import current
 from pages.components.mix_draft import Draft, draft_of
 from pages.components.mix_picture import cost, picture
 from pages.components.mix_rows import weight_rows
-from pages.components.page import empty, fail, header, plain
+from pages.components.page import empty, fail, go, header, plain
 from pages.components.planning import planned
 from pages.components.sidebar import SWITCH
 
@@ -19,7 +19,7 @@ def _begin() -> None:
     place = header("Mix", _SENTENCE)
     if not current.library().sources():
         if place.button("Go to Sources", type="primary", icon=":material/arrow_back:"):
-            st.switch_page("pages/sources.py")
+            go("pages/sources.py")
         empty("There is nothing to mix yet", "Import at least one source first.")
         return
     if place.button("Begin a recipe", type="primary", icon=":material/add:"):
@@ -51,7 +51,7 @@ def _primary(place: st.delta_generator.DeltaGenerator, wanted: Recipe, saved: Re
     changes = difference(saved, wanted)
     if not changes:
         if place.button("Continue to preview", type="primary", icon=":material/arrow_forward:", icon_position="right"):
-            st.switch_page("pages/preview.py")
+            go("pages/preview.py")
         return
     if place.button("Undo all", icon=":material/undo:"):
         draft.forget()

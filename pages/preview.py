@@ -8,7 +8,7 @@ from core.sources import Source
 from pages.components import current
 from pages.components.conversation_view import conversation_view
 from pages.components.explained import Explained, explained, figures_of, tokens_of
-from pages.components.page import empty, header, plain
+from pages.components.page import empty, go, header, plain
 from pages.components.planning import target_of
 from pages.components.refusals import refusal_banner
 from pages.components.row_choice import choose_row, choose_supervision
@@ -22,7 +22,7 @@ _SENTENCE = "What will the target see of a row, and which tokens must the drafte
 def _page(recipe: Recipe, imported: list[Source]) -> None:
     place = header("Preview", _SENTENCE)
     if place.button("Continue to tokenize", type="primary", icon=":material/arrow_forward:", icon_position="right"):
-        st.switch_page("pages/tokenize.py")
+        go("pages/tokenize.py")
     target = target_of(recipe)
     banner = st.container()
     source, row = choose_row(imported)
@@ -60,7 +60,7 @@ def _nothing(imported: list[Source]) -> None:
     place = header("Preview", _SENTENCE)
     page, label = ("pages/mix.py", "Go to Mix") if imported else ("pages/sources.py", "Go to Sources")
     if place.button(label, type="primary", icon=":material/arrow_back:"):
-        st.switch_page(page)
+        go(page)
     empty("Nothing to look at yet", "Import sources and save a recipe first; the recipe names the target whose template is shown here.")
 
 

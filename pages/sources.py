@@ -11,7 +11,7 @@ from core.runs import Run
 from core.sources import Catalogue, CatalogueEntry, Source
 from pages.components import current
 from pages.components.add_source import add_source
-from pages.components.page import empty, fail, header, plain
+from pages.components.page import empty, fail, go, header, plain
 from pages.components.run_card import run_card
 from pages.components.source_card import imported_card, waiting_card
 from pages.components.source_detail import source_detail
@@ -51,7 +51,7 @@ def _buttons(place: st.delta_generator.DeltaGenerator, imported: list[Source], i
         if place.button("Continue to the mix", type="primary", icon=":material/arrow_forward:", icon_position="right"):
             if current.recipe_name() is None:
                 current.first_recipe()
-            st.switch_page("pages/mix.py")
+            go("pages/mix.py")
     elif place.button("Import the bundled data", type="primary", icon=":material/download:", disabled=importing is not None):
         _import_bundled(None)
 

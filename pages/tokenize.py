@@ -11,7 +11,7 @@ from pages.components.dataset_report import dataset_report
 from pages.components.datasets import Dataset, dataset_name, datasets
 from pages.components.mix_picture import cost
 from pages.components.numbers import count, percent
-from pages.components.page import empty, fail, figures, header
+from pages.components.page import empty, fail, figures, go, header
 from pages.components.planning import planned
 from pages.components.refusals import refusal_banner
 from pages.components.run_card import run_card
@@ -98,7 +98,7 @@ def _primary(place: st.delta_generator.DeltaGenerator, recipe: Recipe, active: R
         if shown.name == dataset_name(recipe) and place.button("Make it again", icon=":material/replay:"):
             _start(recipe, overwrite=True)
         if place.button("Train on this", type="primary", icon=":material/arrow_forward:", icon_position="right"):
-            st.switch_page("pages/train.py", query_params={"dataset": shown.name})
+            go("pages/train.py", dataset=shown.name)
     elif place.button("Tokenize", type="primary", icon=":material/play_arrow:"):
         _start(recipe, overwrite=False)
 
@@ -120,7 +120,7 @@ recipe = current.recipe()
 if recipe is None:
     place = header("Tokenize", _SENTENCE)
     if place.button("Go to Mix", type="primary", icon=":material/arrow_back:"):
-        st.switch_page("pages/mix.py")
+        go("pages/mix.py")
     empty("No recipe yet", "A recipe says what to tokenize; make one on the Mix page.")
 else:
     _page(recipe)

@@ -13,7 +13,7 @@ from pages.components.curves import training_curves
 from pages.components.datasets import Dataset, datasets
 from pages.components.drafters import Drafter, drafters, next_name
 from pages.components.numbers import count
-from pages.components.page import empty, fail, header
+from pages.components.page import empty, fail, go, header
 from pages.components.run_card import run_card
 
 _SENTENCE = "Does the target accept what the drafter drafts? Train one, then let both decode prompts that were never trained on."
@@ -92,7 +92,7 @@ active = next((run for run in trainings if run.active), None)
 known = datasets()
 if not known and not trainings:
     if place.button("Go to Tokenize", type="primary", icon=":material/arrow_back:"):
-        st.switch_page("pages/tokenize.py")
+        go("pages/tokenize.py")
     empty("No dataset yet", "Tokenize a recipe first; a drafter is trained on its rows and measured on its held-out prompts.")
 else:
     left, right = st.columns([1, 2.4], gap="large")

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -46,6 +47,14 @@ def header(title: str, sentence: str) -> DeltaGenerator:
         st.title(title, anchor=False)
         st.html(f'<div class="md-sentence">{html.escape(sentence)}</div>')
     return action.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom")
+
+
+def go(page: str, **query: str) -> NoReturn:
+    """Open another page with only these query parameters.
+
+    They are always given: without them Streamlit refuses to leave a page one of whose widgets keeps its value in the address.
+    """
+    st.switch_page(page, query_params=query)
 
 
 def plain(text: str) -> str:

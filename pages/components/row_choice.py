@@ -35,9 +35,7 @@ def choose_row(imported: list[Source]) -> tuple[Source, int]:
     rows = source.ledger.kept + source.ledger.prompt_only
     if st.session_state.get(ROW, 0) >= rows:
         st.session_state[ROW] = 0
-    row = int(
-        second.number_input(f"Row (0 to {count(rows - 1)})", min_value=0, max_value=rows - 1, value=0, step=1, key=ROW, bind="query-params")
-    )
+    row = int(second.number_input(f"Row (0 to {count(rows - 1)})", min_value=0, max_value=rows - 1, step=1, key=ROW, bind="query-params"))
     with third.container(horizontal=True):
         st.button("Previous", icon=":material/chevron_left:", on_click=_go_to, args=(row - 1,), disabled=row == 0)
         st.button(

@@ -10,7 +10,7 @@ from core.sources import Source
 from pages.components import charts
 from pages.components.conversation_view import conversation_view
 from pages.components.numbers import count, percent
-from pages.components.page import figures, header, plain
+from pages.components.page import figures, go, header, plain
 from pages.components.row_table import PAGE, page_number, pager, row_table
 from pages.components.source_card import kept_bar
 
@@ -31,7 +31,7 @@ def source_detail(source: Source) -> None:
         f"{source.domain or 'other'} · {source.licence or 'licence unknown'} · dialect {source.dialect or 'mixed'}",
     )
     if place.button("All sources", icon=":material/arrow_back:"):
-        st.switch_page("pages/sources.py")
+        go("pages/sources.py")
     ledger = source.ledger
     figures(
         [

@@ -118,3 +118,12 @@ def test_a_recipe_with_nonsense_in_it_is_one_sentence_and_no_traceback(sources):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     assert not app.exception
     assert app.error
+
+
+def test_a_page_whose_address_holds_a_row_can_be_left(sources):
+    first_recipe()
+    app = open_page("preview", source="sums", row="1")
+    next(button for button in app.button if button.label == "Next").click().run()
+    next(button for button in app.button if button.label == "Continue to tokenize").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Tokenize"
