@@ -5,6 +5,7 @@ Where JSON words stand in a Python literal (`{'a': true}`) both are understood. 
 
 import ast
 import json
+import math
 import warnings
 from typing import Any, Literal, TypeAlias
 
@@ -14,22 +15,24 @@ LONGEST_PYTHON = 2_000_000
 """Characters; the syntax tree of a longer text would cost too much memory."""
 
 
+_MOST_ENCODINGS = 4
+
+
 class NotALiteral(ValueError):
     """Text that is neither JSON nor a Python literal."""
 
 
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse, strict=False)
+_JSON = json.JSONDecoder(strict=False)
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_NUMBERS = {"NaN": math.nan, "nan": math.nan, "Infinity": math.inf, "inf": math.inf}
+_AROUND = " \t\r\n\ufeff"
+"""What may stand around a value: JSON's own spaces and a byte order mark."""
 
 
 def parse_json(text: str) -> Any:
-    """The JSON value that the whole text is; line breaks inside strings are allowed. Raises `NotALiteral`."""
+    """The JSON value that the whole text is; line breaks inside strings and Python's `NaN` are allowed. Raises `NotALiteral`."""
     try:
-        return _JSON.decode(text.strip())
+        return _JSON.decode(text.strip(_AROUND))
     except ValueError as error:
         raise NotALiteral(str(error)) from None
 
@@ -42,6 +45,15 @@ def parse(text: str) -> tuple[Any, Notation]:
         return parse_python(text), "python"
 
 
+def decoded_again(value: Any) -> Any:
+    """What a value is that may be text of text of it; None for blank text. Raises `NotALiteral`."""
+    for _ in range(_MOST_ENCODINGS):
+        if not isinstance(value, str):
+            break
+        value = parse(value)[0] if value.strip() else None
+    return value
+
+
 def parse_python(text: str) -> Any:
     """The value of a Python literal of JSON's types (tuples become lists). Raises `NotALiteral`."""
     if len(text) > LONGEST_PYTHON:
@@ -49,7 +61,7 @@ def parse_python(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _value(ast.parse(text.strip(), mode="eval").body)
+            return _value(ast.parse(text.strip(_AROUND), mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise NotALiteral(f"neither JSON nor a Python literal ({type(error).__name__})") from None
 
@@ -80,6 +92,8 @@ def _value(node: ast.expr) -> Any:
         return node.value
     if isinstance(node, ast.Name) and node.id in _WORDS:
         return _WORDS[node.id]
+    if isinstance(node, ast.Name) and node.id in _NUMBERS:
+        return _NUMBERS[node.id]
     if isinstance(node, ast.List | ast.Tuple):
         return [_value(item) for item in node.elts]
     if isinstance(node, ast.Dict):

@@ -6,7 +6,7 @@ It does not know which dialect a row is.
 from typing import Any
 
 from core.dialects.content import text_of
-from core.dialects.dialect import TURN_LISTS
+from core.dialects.dialect import turn_columns
 from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined
 from core.dialects.literals import NotALiteral, parse_json
@@ -29,7 +29,7 @@ def read_list(record: RawRecord, handling: Handling) -> Draft:
 
 def turns_column(record: RawRecord) -> str:
     """The column with the turns, of several the first that is a list with something in it. Raises `Quarantined`."""
-    present = [key for key in TURN_LISTS if key in record]
+    present = turn_columns(record)
     if not present:
         raise Quarantined("no_messages", "no column of turns among: " + ", ".join(map(str, list(record)[:12])))
     best = next((key for key in present if isinstance(record[key], list) and record[key]), None)
@@ -59,7 +59,7 @@ def tools_of_row(record: RawRecord, handling: Handling) -> Tools:
         if record.get(key):
             return read_tools(record[key], handling, key)
     metadata: Any = record.get("metadata")
-    if isinstance(metadata, str) and '"tools"' in metadata:
+    if holds_tools(metadata) and isinstance(metadata, str):
         try:
             metadata = parse_json(metadata)
         except NotALiteral:
@@ -67,3 +67,10 @@ def tools_of_row(record: RawRecord, handling: Handling) -> Tools:
     if isinstance(metadata, dict) and metadata.get("tools"):
         return read_tools(metadata["tools"], handling, "metadata.tools")
     return Tools([])
+
+
+def holds_tools(metadata: object) -> bool:
+    """Whether a metadata column is, or is the JSON text of, an object with tools."""
+    if isinstance(metadata, str):
+        return '"tools"' in metadata and metadata.lstrip().startswith("{")
+    return isinstance(metadata, dict) and bool(metadata.get("tools"))

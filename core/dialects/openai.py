@@ -5,7 +5,7 @@ from core.dialects.content import text_of
 from core.dialects.dialect import Dialect, Outline, has_turn_list
 from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling
-from core.dialects.message_lists import read_list
+from core.dialects.message_lists import holds_tools, read_list
 
 _SPLIT_ROLES = frozenset(
     ("reasoning", "thinking", "thought", "answer", "tool_call", "tool_calls", "tool_output", "tool_result", "tool_use", "function_call")
@@ -31,9 +31,7 @@ def _has_calls(row: Outline) -> bool:
 
 
 def _tools_in_metadata(row: Outline) -> bool:
-    metadata = row.record.get("metadata")
-    inside = isinstance(metadata, str) and '"tools"' in metadata
-    return _has_roles(row) and not row.record.get("tools") and (inside or (isinstance(metadata, dict) and bool(metadata.get("tools"))))
+    return _has_roles(row) and not row.record.get("tools") and holds_tools(row.record.get("metadata"))
 
 
 def _blocks(row: Outline) -> bool:

@@ -3,6 +3,8 @@
 It knows one type text at a time, not where in a schema it stands.
 """
 
+import re
+
 from core.conversation import JSONObject
 
 JSON_TYPES = frozenset(("string", "number", "integer", "boolean", "object", "array", "null"))
@@ -19,10 +21,13 @@ _NAMES = {
 }
 
 
+_OPTIONAL = re.compile(r"\s*,\s*optional\b.*\Z|\s*,?\s*\(optional\)\s*\Z", re.IGNORECASE | re.DOTALL)
+
+
 def is_optional(text: str) -> bool:
-    """Whether the type text says that the parameter may be left out (`str, optional`, `Optional[str]`)."""
-    lowered = text.replace(" ", "").lower()
-    return lowered.endswith(",optional") or lowered.startswith("optional[") or lowered == "optional"
+    """Whether the type text says that the parameter may be left out (`str, optional`, `Optional[str]`, `str | None`)."""
+    lowered = text.strip().lower()
+    return bool(_OPTIONAL.search(lowered)) or lowered.startswith("optional[") or lowered == "optional" or "none" in _split(lowered, "|")[1:]
 
 
 def json_type(text: str) -> JSONObject | None:
@@ -31,14 +36,16 @@ def json_type(text: str) -> JSONObject | None:
     if name in JSON_TYPES:
         return {"type": name}
     lowered = name.lower()
-    if lowered.endswith("optional") and "," in name:
-        return json_type(name[: name.rindex(",")])
+    if optional := _OPTIONAL.search(name):
+        return json_type(name[: optional.start()])
     if lowered in JSON_TYPES:
         return {"type": lowered}
     if lowered in _NAMES:
         return {"type": _NAMES[lowered]}
     if lowered in ("any", "object | any", "optional"):
         return {}
+    if len(choices := _split(name, "|")) > 1:
+        return _union([choice for choice in choices if choice.lower() != "none"])
     return _generic(name) if name.endswith("]") and "[" in name else None
 
 
@@ -50,8 +57,7 @@ def _generic(name: str) -> JSONObject | None:
     if outer == "optional" and len(inner) == 1:
         return kinds[0]
     if outer == "union":
-        types = [kind["type"] for kind in kinds if kind and isinstance(kind.get("type"), str)]
-        return None if len(types) != len(kinds) else {"type": types[0] if len(types) == 1 else types}
+        return _union(inner)
     base = _NAMES.get(outer, outer)
     if base == "array":
         return {"type": "array", "items": kinds[0]} if kinds and kinds[0] and len({*inner} - {"..."}) == 1 else {"type": "array"}
@@ -60,13 +66,21 @@ def _generic(name: str) -> JSONObject | None:
     return None
 
 
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no inner bracket."""
+def _union(choices: list[str]) -> JSONObject | None:
+    kinds = [json_type(choice) for choice in choices]
+    types = [kind["type"] for kind in kinds if kind and isinstance(kind.get("type"), str)]
+    if not types or len(types) != len(kinds):
+        return None
+    return kinds[0] if len(kinds) == 1 else {"type": types}
+
+
+def _split(text: str, separator: str = ",") -> list[str]:
+    """The parts between separators that stand in no inner bracket."""
     parts: list[str] = []
     depth, start = 0, 0
     for index, char in enumerate(text):
         depth += (char == "[") - (char == "]")
-        if char == "," and depth == 0:
+        if char == separator and depth == 0:
             parts.append(text[start:index].strip())
             start = index + 1
     return [*parts, text[start:].strip()]

@@ -9,7 +9,7 @@ from core.conversation import JSONObject
 from core.dialects.characters import NotJSON, clean_json
 from core.dialects.draft import Call
 from core.dialects.handling import Handling, Quarantined
-from core.dialects.literals import NotALiteral, parse, parse_json, parse_many
+from core.dialects.literals import NotALiteral, decoded_again, parse, parse_many
 
 _NAMES = ("name", "tool_name", "function_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
@@ -19,13 +19,20 @@ def read_calls(value: Any, handling: Handling, field: str) -> list[Call]:
     """The calls of a message's `tool_calls`: a list, one call, or the JSON text of either. Raises `Quarantined`."""
     if isinstance(value, str):
         value = _decoded_calls(value, handling, field)
-    if value is None:
-        return []
     if isinstance(value, dict):
         value = [value]
+    if value is None:
+        return []
     if not isinstance(value, list):
         raise Quarantined("bad_tool_calls", f"tool calls of type {type(value).__name__}", field)
-    return [_read_call(item, handling, f"{field}[{index}]") for index, item in enumerate(value) if item is not None]
+    return [_read_call(item, handling, f"{field}[{index}]") for index, item in enumerate(value) if not _nothing(item)]
+
+
+def _nothing(value: Any) -> bool:
+    """Whether it is the null, or the object of nulls, that a column store writes where there is no call."""
+    if isinstance(value, dict):
+        return all(item is None or (item != {} and _nothing(item)) for item in value.values())
+    return value is None
 
 
 def call_in_text(value: Any, handling: Handling, field: str) -> Call | None:
@@ -84,7 +91,7 @@ def _decoded_arguments(text: str, handling: Handling, field: str, native: bool) 
         raise Quarantined("bad_tool_arguments", f"arguments that do not parse: {text}", field) from None
     if isinstance(value, str):
         try:
-            value = parse_json(value) if value.strip() else None
+            value = decoded_again(value)
         except NotALiteral:
             raise Quarantined("bad_tool_arguments", f"arguments that are a text: {text}", field) from None
         handling.repair("arguments_decoded_twice", field=field)
@@ -98,8 +105,7 @@ def _decoded_calls(text: str, handling: Handling, field: str) -> Any:
         return None
     try:
         value, _ = parse(text)
-        if isinstance(value, str):
-            value = parse_json(value) if value.strip() else None
+        value = decoded_again(value)
     except NotALiteral:
         raise Quarantined("bad_tool_calls", f"tool calls that do not parse: {text}", field) from None
     if value is not None:
@@ -121,8 +127,9 @@ def _read_call(value: Any, handling: Handling, field: str) -> Call:
     name = _name(inner)
     if name is None:
         raise Quarantined("bad_tool_calls", "a call without a name", field)
-    key = next((key for key in _ARGUMENTS if key in inner), None)
-    arguments = read_arguments(inner.get(key) if key else None, handling, f"{field}.arguments")
+    # Some rows put the arguments beside the function object instead of into it.
+    given = next((holder[key] for holder in (inner, value) for key in _ARGUMENTS if holder.get(key) is not None), None)
+    arguments = read_arguments(given, handling, f"{field}.arguments")
     return Call(name, arguments, _id(value.get("id")), native=False)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from core.conversation import JSONObject, Tool
 from core.dialects.characters import NotJSON, clean_json
 from core.dialects.handling import Handling
-from core.dialects.literals import NotALiteral, parse, parse_json, parse_many
+from core.dialects.literals import NotALiteral, decoded_again, parse, parse_json, parse_many
 from core.dialects.schema_types import is_optional, json_type
 
 _MAPS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -93,7 +93,7 @@ def _decoded(text: str, handling: Handling, field: str) -> Any:
             raise _BadTool(f"tools that do not parse: {text}") from None
     if isinstance(value, str):
         try:
-            value = parse_json(value) if value.strip() else None
+            value = decoded_again(value)
         except NotALiteral:
             raise _BadTool(f"tools that are a text: {text}") from None
         handling.repair("tools_decoded_twice", field=field)
@@ -122,6 +122,8 @@ class _Reader:
         except NotJSON as error:
             raise _BadTool(f"a tool that holds {error}") from None
         inner = value.get("function")
+        if isinstance(inner, str) and inner.lstrip().startswith("{"):
+            inner = _decoded(inner, self._handling, "function")
         wrapped = isinstance(inner, dict)
         function = self._function(inner if wrapped else {key: item for key, item in value.items() if key != "type"}, wrapped=wrapped)
         if not wrapped:

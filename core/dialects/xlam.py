@@ -4,7 +4,7 @@ from core.dialects.content import text_of
 from core.dialects.dialect import Dialect
 from core.dialects.draft import Call, Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined
-from core.dialects.literals import NotALiteral, parse
+from core.dialects.literals import NotALiteral, decoded_again
 from core.dialects.message_lists import tools_of_row, with_system
 from core.dialects.tool_calls import read_calls
 
@@ -20,7 +20,7 @@ def _read(record: RawRecord, handling: Handling) -> Draft:
 def _calls(answers: object, handling: Handling) -> list[Call]:
     if isinstance(answers, str) and answers.strip():
         try:
-            answers, _ = parse(answers)
+            answers = decoded_again(answers)
         except NotALiteral:
             raise Quarantined("bad_tool_calls", f"answers that do not parse: {answers}", "answers") from None
     if isinstance(answers, str):
