@@ -3,6 +3,8 @@
 Names may hold spaces, dots and slashes; values are JSON or Python literals. It does not know which tools exist.
 """
 
+from collections.abc import Collection
+
 from core.conversation import JSONObject
 from core.dialects.characters import clean_json
 from core.dialects.draft import Call
@@ -12,10 +14,19 @@ from core.dialects.literals import NotALiteral, parse
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-def looks_like_calls(text: str) -> bool:
-    """Whether the whole turn is in brackets and has a name with parentheses in it."""
+def looks_like_calls(text: str, names: Collection[str] = ()) -> bool:
+    """Whether the whole turn is in brackets and has a name with parentheses in it, or begins to call one of the names."""
     text = text.strip()
-    return text.startswith("[") and text.endswith("]") and ")" in text and text.find("(") > 1 and text[1:2] not in "\"'{[("
+    if not text.startswith("["):
+        return False
+    whole = text.endswith("]") and ")" in text and text.find("(") > 1 and text[1:2] not in "\"'{[("
+    return whole or called_name(text) in names
+
+
+def called_name(text: str) -> str:
+    """What stands between the opening bracket and the first parenthesis, "" where there is no such thing."""
+    name, parenthesis, _ = text.strip()[1:].partition("(")
+    return name.strip() if parenthesis else ""
 
 
 def read_brackets(text: str, handling: Handling) -> list[Call]:

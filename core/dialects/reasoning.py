@@ -1,14 +1,19 @@
 """Takes reasoning out of an assistant's text: `<think>…</think>` goes to its own field, since templates print it there.
 
-Tags inside code are text that talks about tags. It does not know roles or templates.
+Tags inside code are text that talks about tags, and tags inside a call are its arguments. It does not know roles or templates.
 """
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 
-_TAG = re.compile(r"<(/?)think>")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_TAG = r"<(?P<close>/?)think>"
+_CODE = r"```.*?(?:```|\Z)|^~~~.*?(?:^~~~|\Z)|`[^`\n]*`"
+_CALL = (
+    r"<tool_call>(?=\s*[\[{<]).*?(?:</tool_call>|\Z)|<functioncall>(?=\s*\{).*?(?:<\|endoftext\|>|\Z)"
+    r"|<function=[^<>\n]{1,256}>(?=\s*(?:<parameter=|</function>|\{)).*?(?:</function>|\Z)"
+)
+_INSIDE = re.compile(f"{_TAG}|{_CODE}", re.DOTALL | re.MULTILINE)
+_OUTSIDE = re.compile(f"{_TAG}|{_CODE}|{_CALL}", re.DOTALL | re.MULTILINE)
 _GAP = re.compile(r"(?:[ \t]*\r?\n)+|[ \t]+")
 _OTHER = (("<thinking>", "</thinking>"), ("<|begin_of_thought|>", "<|end_of_thought|>"))
 _SOLUTION = ("<|begin_of_solution|>", "<|end_of_solution|>")
@@ -46,6 +51,15 @@ def split_reasoning(text: str) -> Split:
     return Split(later.content, tuple(piece for piece in (reasoning.strip(), *later.reasoning) if piece))
 
 
+def without_tags(reasoning: str) -> str:
+    """Reasoning from a field of its own, without the tags around it that some sets leave there."""
+    inner = reasoning.strip()
+    if not inner.startswith("<think>") and not inner.endswith("</think>"):
+        return reasoning
+    inner = inner.removeprefix("<think>").removesuffix("</think>")
+    return inner.strip() if "<think>" not in inner and "</think>" not in inner and inner.strip() else reasoning
+
+
 def split_one_sided(text: str) -> Split:
     """The best guess for an unbalanced text: before a lone `</think>`, or after a lone `<think>`, all is reasoning."""
     before, closing, after = text.rpartition("</think>")
@@ -75,7 +89,7 @@ def _take_blocks(text: str) -> Split:
     position = 0
     for index in range(0, len(tags), 2):
         pair = tags[index : index + 2]
-        if len(pair) < 2 or pair[0][1] or not pair[1][1]:
+        if len(pair) < 2 or pair[0]["close"] or not pair[1]["close"]:
             raise Unbalanced(text[pair[0].start() : pair[0].end()])
         kept.append(text[position : pair[0].start()].rstrip())
         taken.append(text[pair[0].end() : pair[1].start()].strip())
@@ -85,18 +99,16 @@ def _take_blocks(text: str) -> Split:
 
 
 def _tags(text: str) -> list[re.Match[str]]:
-    """The tags outside code, in order."""
-    tags = list(_TAG.finditer(text))
-    if not tags or "`" not in text:
-        return tags
-    code = [match.span() for match in _CODE.finditer(text)]
-    starts = [start for start, _ in code]
-    return [tag for tag in tags if not _inside(tag.start(), starts, code)]
-
-
-def _inside(position: int, starts: list[int], spans: list[tuple[int, int]]) -> bool:
-    index = bisect_right(starts, position) - 1
-    return index >= 0 and position < spans[index][1]
+    """The tags outside code and calls, in order; what looks like a call within reasoning is reasoning."""
+    tags: list[re.Match[str]] = []
+    position = 0
+    within = False
+    while found := (_INSIDE if within else _OUTSIDE).search(text, position):
+        if found["close"] is not None:
+            tags.append(found)
+            within = not found["close"]
+        position = found.end()
+    return tags
 
 
 def _after(text: str) -> str:

@@ -6,7 +6,7 @@ The same for every dialect, in one fixed sequence. It does not know where a draf
 from dataclasses import dataclass
 
 from core.conversation import Conversation, Message, ToolCall
-from core.dialects.brackets import looks_like_calls, read_brackets
+from core.dialects.brackets import called_name, looks_like_calls, read_brackets
 from core.dialects.call_ids import link_calls
 from core.dialects.characters import clean_text
 from core.dialects.draft import Call, Draft, Turn
@@ -79,10 +79,12 @@ def _read_pages(turns: list[Turn], handling: Handling) -> None:
 
 def _take_from_text(turn: Turn, schemas: Schemas, names: set[str], brackets: bool, handling: Handling) -> None:
     text = turn.content
-    if "<" in text:
+    if brackets and looks_like_calls(text, names):
+        _take_brackets(turn, names, handling)
+    elif "<" in text:
         split = _split(text, turn, handling)
         if split.reasoning:
-            pieces = [piece for piece in split.reasoning if piece != turn.reasoning]
+            pieces = [piece for piece in split.reasoning if turn.reasoning is None or piece != turn.reasoning.strip()]
             if (turn.reasoning and pieces) or len(split.reasoning) > 1:
                 handling.repair("reasoning_merged", field=turn.field)
             turn.reasoning = "\n\n".join([turn.reasoning, *pieces] if turn.reasoning else pieces)
@@ -92,8 +94,6 @@ def _take_from_text(turn: Turn, schemas: Schemas, names: set[str], brackets: boo
             turn.content, turn.calls = content, calls
         elif calls and _equal(calls, turn.calls) and handling.repair("repeated_call_text_dropped", split.content, turn.field):
             turn.content = content
-    elif brackets and looks_like_calls(text):
-        _take_brackets(turn, names, handling)
     if turn.part == "call" and not turn.calls:
         handling.refuse("bad_call_text", turn.content, turn.field)
 
@@ -116,7 +116,7 @@ def _take_brackets(turn: Turn, names: set[str], handling: Handling) -> None:
         turn.content = ""
     except NotALiteral:
         # Brackets around something else are text; around the name of a tool they were meant as its call.
-        if turn.content.strip()[1:].partition("(")[0].strip() in names:
+        if called_name(turn.content) in names:
             handling.refuse("bad_call_text", turn.content, turn.field)
 
 

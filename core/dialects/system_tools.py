@@ -11,6 +11,7 @@ from core.conversation import JSONObject, Tool
 from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral, decode_at, parse, parse_many
 from core.dialects.tools import tools_in_text
+from core.dialects.typed_values import typed
 
 _ANNOUNCED = re.compile(r"\b(?:following|available|list of|these)\s+(?:functions?|tools?|apis?)\b[^{}\[\]]{0,300}(?=[\[{])", re.IGNORECASE)
 _FUNCTION = re.compile(r"---- BEGIN FUNCTION #\d+: (\S+) ----\n(.*?)\n?---- END FUNCTION #\d+ ----", re.DOTALL)
@@ -18,9 +19,11 @@ _PARAMETER = re.compile(r"^[ \t]*\(\d+\) (\S+) \(([^,()\n]+), (required|optional
 _ALLOWED = re.compile(r"\s*Allowed values: \[([^\]\n]*)\]")
 
 _EXAMPLE = re.compile(
-    r"<tool_call>.*?</tool_call>|<schema>.*?</schema>|<function=.*?</function>|<IMPORTANT>(?:(?!</IMPORTANT>).)*?call.*?</IMPORTANT>",
+    r"<tool_call>.*?</tool_call>|<schema>.*?</schema>|<function=.*?</function>|<IMPORTANT>(?:(?!</IMPORTANT>).)*?call.*?</IMPORTANT>"
+    r"|(?:Example:\s*)?<scratch_pad>\s*\n.*?</scratch_pad>|\{[^\n]*FunctionCall[^\n]*\}",
     re.DOTALL,
 )
+"""What shows or describes a call to come: it goes as a whole, before the text is taken apart into sentences."""
 _PIECE = re.compile(r"(?<=[.!?:])[ \t]+|\n+")
 _RULES = re.compile(
     r"""function[- ]call|tool[_ -]call|tools?>|<tool|scratch_pad|pydantic|FunctionCall\b|json schema for each
@@ -65,7 +68,9 @@ def _in_tags(text: str, handling: Handling) -> SystemTools | None:
         body = text[start + len("<tools>") : end].strip()
         tools = tools_in_text(_values(body), handling) if body[:1] in ("{", "[") else None
         if tools:
-            return SystemTools(tools, _other_text(text[:start], text[end + len("</tools>") :]))
+            before = text[:start].rstrip()
+            before = _without_last_sentence(before) if before.endswith(":") else before
+            return SystemTools(tools, _other_text(before, text[end + len("</tools>") :]))
         start = text.find("<tools>", start + 1)
     return None
 
@@ -101,7 +106,7 @@ def _described(name: str, body: str) -> JSONObject:
         allowed = _ALLOWED.search(description)
         schema: JSONObject = {"type": parameter[2].strip(), "description": _ALLOWED.sub("", description).strip()}
         if allowed:
-            schema["enum"] = [value.strip().strip("`'\"") for value in allowed[1].split(",")]
+            schema["enum"] = [typed(value.strip().strip("`'\""), schema) for value in allowed[1].split(",")]
         properties[parameter[1]] = schema
         if parameter[3] == "required":
             required.append(parameter[1])
@@ -148,7 +153,7 @@ def _without_rules(text: str, *unwanted: re.Pattern[str]) -> str:
     for gap in [*_PIECE.finditer(text), None]:
         end = gap.start() if gap else len(text)
         piece = text[position:end]
-        if not any(rule.search(piece.strip()) for rule in unwanted):
+        if any(char.isalnum() for char in piece) and not any(rule.search(piece.strip()) for rule in unwanted):
             pieces.append(piece + (gap[0] if gap else ""))
         position = gap.end() if gap else end
     return "".join(pieces).strip()

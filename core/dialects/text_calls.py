@@ -16,10 +16,12 @@ from core.dialects.tool_calls import call_in_text, calls_in_text
 from core.dialects.typed_values import typed
 
 _OPENING = re.compile(r"<tool_call>|<functioncall>|<function=([^<>\n]{1,256})>")
+_FUNCTION = re.compile(r"\s*<function=([^<>\n]{1,256})>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,256})>")
 _VALUE_END = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function>|</tool_call>|\Z))")
 _FUNCTION_END = re.compile(r"\s*</function>")
 _TOOL_CALL_END = re.compile(r"\s*</tool_call>")
+_FUNCTION_CALL_ENDS = ("<|endoftext|>", "</functioncall>", "<functioncall>")
 _QUOTED_ARGUMENTS = re.compile(r""""arguments"\s*:\s*'(.*)'\s*}""", re.DOTALL)
 
 Schemas = Mapping[str, JSONObject]
@@ -73,19 +75,35 @@ def _tool_call(text: str, start: int, schemas: Schemas, handling: Handling, fiel
     lead = start
     while lead < len(text) and text[lead].isspace():
         lead += 1
-    xml = _OPENING.match(text, lead)
-    if xml and xml[1]:
-        found = _xml_call(text, xml.end(), xml[1], schemas, handling)
-        closing = _TOOL_CALL_END.match(text, found.end)
-        return _Found(found.calls, closing.end() if closing else found.end)
+    if xml := _FUNCTION.match(text, lead):
+        return _xml_calls(text, xml, schemas, handling)
     if text[lead : lead + 1] not in ("{", "["):
-        return None
+        # On lines of its own it was meant as a call; in the middle of a line it is a word about tags.
+        end = text.find("</tool_call>", start)
+        own_line = end >= 0 and text[start : start + 1] == "\n" and text[:start].removesuffix("<tool_call>")[-1:] in ("", "\n")
+        return _Found(None, end + len("</tool_call>")) if own_line else None
     ends = _closings(text, lead)
     for end in ends:
         calls = calls_in_text(text[lead:end], handling, field)
         if calls:
             return _Found(calls, min(len(text), end + len("</tool_call>")))
     return _Found(None, min(len(text), ends[-1] + len("</tool_call>")))
+
+
+def _xml_calls(text: str, opening: re.Match[str], schemas: Schemas, handling: Handling) -> _Found:
+    """All the XML calls of one `<tool_call>`."""
+    calls: list[Call] = []
+    while True:
+        found = _xml_call(text, opening.end(), opening[1], schemas, handling)
+        if not found or found.calls is None:
+            return found or _Found(None, len(text))
+        calls += found.calls
+        if closing := _TOOL_CALL_END.match(text, found.end):
+            return _Found(calls, closing.end())
+        following = _FUNCTION.match(text, found.end)
+        if not following:
+            return _Found(calls, found.end)
+        opening = following
 
 
 def _closings(text: str, start: int) -> list[int]:
@@ -101,16 +119,16 @@ def _closings(text: str, start: int) -> list[int]:
 
 
 def _function_call(text: str, start: int, handling: Handling, field: str) -> _Found | None:
-    ends = [end for mark in ("<|endoftext|>", "</functioncall>") if (end := text.find(mark, start)) >= 0]
-    end = min(ends, default=len(text))
-    body = text[start:end].strip()
-    if not body.startswith("{"):
-        return None
-    for reading in (_as_json, _as_quoted_arguments, _as_python):
-        call = call_in_text(reading(body), handling, field)
-        if call:
-            return _Found([call], end)
-    return _Found(None, end)
+    ends = sorted(end for mark in _FUNCTION_CALL_ENDS if (end := text.find(mark, start)) >= 0) or [len(text)]
+    for end in ends:
+        body = text[start:end].strip()
+        if not body.startswith("{"):
+            return None
+        for reading in (_as_json, _as_quoted_arguments, _as_python):
+            call = call_in_text(reading(body), handling, field)
+            if call:
+                return _Found([call], end)
+    return _Found(None, ends[-1])
 
 
 def _as_json(body: str) -> object:
@@ -139,8 +157,11 @@ def _as_python(body: str) -> object:
         return None
 
 
-def _xml_call(text: str, start: int, name: str, schemas: Schemas, handling: Handling) -> _Found:
-    """`<parameter=key>value</parameter>` until `</function>`; a stop token may have cut that closing tag off at the end."""
+def _xml_call(text: str, start: int, name: str, schemas: Schemas, handling: Handling) -> _Found | None:
+    """`<parameter=key>value</parameter>` until `</function>`; a stop token may have cut that closing tag off at the end.
+
+    None where nothing of a call follows on the same line: the tag is only mentioned.
+    """
     name = name.strip().strip("\"'")
     properties = schemas.get(name, {})
     arguments: JSONObject = {}
@@ -149,14 +170,16 @@ def _xml_call(text: str, start: int, name: str, schemas: Schemas, handling: Hand
         end = _VALUE_END.search(text, parameter.end())
         if not end:
             return _Found(None, len(text))
-        key = parameter[1].strip()
+        key = parameter[1].strip().strip("\"'")
         arguments[key] = clean_json(typed(_trimmed(text[parameter.end() : end.start()]), properties.get(key)), handling)
         position = end.end()
     closing = _FUNCTION_END.match(text, position)
     if closing:
         return _Found([Call(name, arguments)], closing.end())
-    if not text[position:].strip():
-        return _Found([Call(name, arguments)] if arguments else None, len(text))
+    if arguments and (not text[position:].strip() or _TOOL_CALL_END.match(text, position)):
+        return _Found([Call(name, arguments)], position)
+    if text[start : start + 1] not in ("", "\n", "\r", "{") and "</function>" not in text[start:]:
+        return None
     return _json_body(text, start, name, handling)
 
 
@@ -173,4 +196,4 @@ def _json_body(text: str, start: int, name: str, handling: Handling) -> _Found:
 
 def _trimmed(value: str) -> str:
     """The value without the one line break that the notation puts on either side."""
-    return value.removeprefix("\n").removesuffix("\n")
+    return value.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")

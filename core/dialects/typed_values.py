@@ -3,6 +3,7 @@
 It knows a schema's property and a text; without a schema the text stays a text.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,12 +35,17 @@ def property_schemas(tools: Iterable[Tool]) -> dict[str, JSONObject]:
 def typed(text: str, schema: object) -> Any:
     """The value of a parameter's text: by the schema's types where it parses to one of them, else the text itself."""
     kinds = _kinds(schema)
+    allowed = schema.get("enum") if isinstance(schema, dict) and not kinds else None
     others = [kind for kind in kinds if kind in _PYTHON]
-    if not others:
+    if not others and not isinstance(allowed, list):
         return text
     try:
         value, _ = parse(text)
     except NotALiteral:
+        return text
+    if isinstance(allowed, list):
+        return value if text not in allowed and value in allowed else text
+    if isinstance(value, float) and not math.isfinite(value):
         return text
     for kind in others:
         if isinstance(value, _PYTHON[kind]) and (kind == "boolean" or not isinstance(value, bool)):
