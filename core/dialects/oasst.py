@@ -4,7 +4,7 @@ Message rows must all be seen before any can be converted, since a tree's rows m
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.dialects.codes import Policy
@@ -12,6 +12,7 @@ from core.dialects.content import text_of
 from core.dialects.dialect import Dialect, Outline
 from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined, excerpt
+from core.dialects.opening import record_of
 from core.dialects.roles import meaning
 from core.dialects.rows import Outcome, RawRow
 from core.dialects.settle import settle
@@ -26,18 +27,43 @@ def node_of(value: RawRecord, row: int) -> Node:
     known = meaning(role) if isinstance(role, str) else None
     if known is None or known.role not in ("user", "assistant"):
         raise Quarantined("unknown_role" if isinstance(role, str) else "missing_role", str(role), "role")
-    rank = value.get("rank")
+    name = _name(value.get("message_id"))
+    if name is None:
+        raise Quarantined("bad_message", "a message without an id", "message_id")
+    rank = _number(value.get("rank"))
     state = value.get("tree_state")
     return Node(
-        id=str(value.get("message_id")),
+        id=name,
         asks=known.role == "user",
         text=value.get("text"),
         row=row,
-        rank=int(rank) if isinstance(rank, int | float) and math.isfinite(rank) else None,
-        deleted=value.get("deleted") is True,
-        approved=value.get("review_result") is not False,
-        ready=state is None or state == _READY,
+        rank=int(rank) if rank is not None and math.isfinite(rank) else None,
+        deleted=_flag(value.get("deleted")) is True,
+        approved=_flag(value.get("review_result")) is not False,
+        ready=state is None or state in ("", _READY),
     )
+
+
+# A CSV file has the same columns as text.
+
+
+def _name(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float | str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _flag(value: object) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
 
 
 def draft_of(path: Sequence[Node], handling: Handling) -> Draft:
@@ -109,9 +135,8 @@ class _Forest:
         node = node_of(record, row)
         if node.id in self.nodes:
             raise Quarantined("duplicate_message", node.id, "message_id")
-        parent = record.get("parent_id")
         self.nodes[node.id] = node
-        self._parents[node.id] = parent if isinstance(parent, str) and parent else None
+        self._parents[node.id] = _name(record.get("parent_id"))
 
     def roots(self) -> list[Node]:
         roots: list[Node] = []
@@ -131,17 +156,17 @@ def gather(rows: Iterable[RawRow], policy: Policy) -> list[Outcome]:
     outcomes: dict[int, Outcome] = {}
     for position, raw in raws.items():
         try:
-            forest.add(raw.value, position)
+            forest.add(record_of(raw.value), position)
         except Quarantined as refusal:
             outcomes[position] = _refused(raw, refusal, ())
     for root in forest.roots():
         path = best_path(root)
         for node, reason in exclusions(root, path):
             outcomes[node.row] = _outcome(raws[node.row], "not_chosen", reason, EXCLUSIONS[reason])
-        if path:
-            outcomes[root.row] = _converted(raws[root.row], path, policy)
         for node in path[1:]:
             outcomes[node.row] = _outcome(raws[node.row], "used", None, f"in the conversation of row {root.row}")
+        if path:
+            outcomes |= _converted(path, raws, policy)
     for node in forest.nodes.values():
         if node.row not in outcomes:
             orphan = Quarantined("orphan_message", f"message {node.id}", "parent_id")
@@ -149,13 +174,17 @@ def gather(rows: Iterable[RawRow], policy: Policy) -> list[Outcome]:
     return [outcomes[position] for position in sorted(outcomes)]
 
 
-def _converted(raw: RawRow, path: list[Node], policy: Policy) -> Outcome:
+def _converted(path: list[Node], raws: Mapping[int, RawRow], policy: Policy) -> dict[int, Outcome]:
+    """The outcome of the path's first row; all its rows are refused together where it makes no conversation."""
     handling = Handling(policy)
     try:
         settled = settle(draft_of(path, handling), handling)
     except Quarantined as refusal:
-        return _refused(raw, refusal, handling.repairs)
-    return Outcome(raw.position, settled.ending, settled.conversation, FLAT.name, handling.repairs, None, None, None, raw.value)
+        return {node.row: _refused(raws[node.row], refusal, handling.repairs) for node in path}
+    raw = raws[path[0].row]
+    return {
+        raw.position: Outcome(raw.position, settled.ending, settled.conversation, FLAT.name, handling.repairs, None, None, None, raw.value)
+    }
 
 
 def _refused(raw: RawRow, refusal: Quarantined, repairs: tuple[str, ...]) -> Outcome:
