@@ -16,6 +16,14 @@ TURN_LISTS = ("messages", "conversations", "conversation", "dialogue", "dialog",
 """Columns that may hold a list of turns, the likeliest first."""
 
 
+_ASKING = frozenset(("instruction", "prompt", "question", "query", "input"))
+
+
+def turn_columns(record: RawRecord) -> list[str]:
+    """The row's columns that may hold its turns; a history beside a question of its own holds only the earlier ones."""
+    return [key for key in TURN_LISTS if key in record and (key != "history" or not _ASKING & record.keys())]
+
+
 class Outline:
     """What can be asked about a row's shape without converting it; computed when asked, once."""
 
@@ -26,8 +34,8 @@ class Outline:
     @cached_property
     def turns_key(self) -> str | None:
         """The column with a list of objects that are turns."""
-        for key in TURN_LISTS:
-            value = self.record.get(key)
+        for key in turn_columns(self.record):
+            value = self.record[key]
             if isinstance(value, list) and any(isinstance(item, dict) for item in value):
                 return key
         return None

@@ -2,7 +2,7 @@
 
 import re
 
-from core.dialects.dialect import Dialect, Outline
+from core.dialects.dialect import Dialect
 from core.dialects.draft import Draft, RawRecord
 from core.dialects.handling import Handling, Quarantined
 from core.dialects.message_lists import tools_of_row
@@ -18,8 +18,13 @@ _FORMATS = (
     ("<|start_header_id|>", re.compile(r"<\|start_header_id\|>([^<]{1,40})<\|end_header_id\|>\n*"), ("<|eot_id|>", "<|eom_id|>")),
     ("<start_of_turn>", re.compile(r"<start_of_turn>([^\n<]{1,40})\n"), ("<end_of_turn>",)),
     ("<|user|>", re.compile(r"<\|(system|user|assistant|tool|observation)\|>\n?"), ("<|end|>", "</s>", _END)),
-    ("### Human:", re.compile(r"(?:\A|(?<=\n)|(?<= ))### (Human|Assistant):[ ]?"), ()),
+    # openassistant-guanaco writes the next mark right behind the text before it.
+    ("### Human:", re.compile(r"### (Human|Assistant):[ ]?"), ()),
 )
+_QUESTIONS = ("prompt", "input", "question", "query", "instruction")
+_ANSWERS = ("completion", "response", "output", "answer")
+_UNANSWERED = re.compile(r"\s*(?:<think>\s*(?:</think>\s*)?)?\Z")
+"""What a generation prompt ends on behind the assistant's header."""
 _HEADERS = ("[INST]", "<|start|>", "<|message|>", "<｜User｜>")
 
 
@@ -49,26 +54,30 @@ def _at_break(text: str, position: int) -> bool:
     return not before.strip() or before.endswith(("\n\n", _END, "\n\r\n")) or before.rstrip().endswith(_END)
 
 
-def _formatted(row: Outline) -> str | None:
-    for key in _TEXT_COLUMNS:
-        value = row.record.get(key)
-        if isinstance(value, str):
-            lead = value[:200].lstrip()
-            for beginning in _BEGINNINGS:
-                lead = lead.removeprefix(beginning).lstrip()
-            if lead.startswith(tuple(sign for sign, _, _ in _FORMATS)) or lead.startswith(_HEADERS):
-                return key
+def _formatted(record: RawRecord) -> tuple[str, str] | None:
+    """The column that begins with a template's header, and the text; of a prompt column with the answer behind it."""
+    for key in (*_TEXT_COLUMNS, *_QUESTIONS):
+        value = record.get(key)
+        if isinstance(value, str) and _has_header(value):
+            answers = (record.get(name) for name in _ANSWERS) if key in _QUESTIONS else ()
+            return key, value + next((answer for answer in answers if isinstance(answer, str)), "")
     return None
 
 
+def _has_header(text: str) -> bool:
+    lead = text[:200].lstrip()
+    for beginning in _BEGINNINGS:
+        lead = lead.removeprefix(beginning).lstrip()
+    return lead.startswith(_HEADERS) or any(header.match(lead) for _, header, _ in _FORMATS)
+
+
 def _read_formatted(record: RawRecord, handling: Handling) -> Draft:
-    key = _formatted(Outline(record))
-    text = record[key] if key else ""
+    key, text = _formatted(record) or ("text", "")
     for sign, header, endings in _FORMATS:
         if sign in text:
             items = _formatted_items(text, header, endings)
             if items:
-                return Draft(read_turns(items, handling, key or "text"))
+                return Draft(read_turns(items, handling, key))
     raise Quarantined("unknown_template_text", text, key)
 
 
@@ -78,11 +87,11 @@ def _formatted_items(text: str, header: re.Pattern[str], endings: tuple[str, ...
     for index, found in enumerate(headers):
         end = headers[index + 1].start() if index + 1 < len(headers) else len(text)
         body = text[found.end() : end]
+        if items and end == len(text) and _UNANSWERED.match(body):
+            break  # the prompt for an answer that was never given
         for ending in endings:
             body = body.partition(ending)[0]
         items.append({"role": found[1].strip(), "content": body.removesuffix("\n") if endings else body.strip()})
-    if items and not items[-1]["content"].strip() and len(items) > 1:
-        items.pop()
     return items
 
 
@@ -98,7 +107,7 @@ PREFORMATTED = Dialect(
     "preformatted_text",
     "Text formatted for a template",
     "one text with a template's header tokens, such as <|im_start|>",
-    lambda keys: any(key in keys for key in _TEXT_COLUMNS) and len(keys) <= 6,
-    lambda row: _formatted(row) is not None,
+    lambda keys: any(key in keys for key in (*_TEXT_COLUMNS, *_QUESTIONS)),
+    lambda row: row.turns_key is None and _formatted(row.record) is not None,
     _read_formatted,
 )

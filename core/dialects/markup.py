@@ -6,8 +6,10 @@ It knows one conversation's values, not roles. Conversion itself is markdownify'
 import re
 from collections.abc import Sequence
 
-_BLOCK = re.compile(r"\s*<(?:div|p|ul|ol|pre|h[1-6]|table|blockquote|span|article|section|br)\b[^>]*>", re.IGNORECASE)
-_END = re.compile(r"</(?:div|p|ul|ol|pre|h[1-6]|table|blockquote|span|article|section)>\s*(?:Copy code)?\s*\Z|<br ?/?>\s*\Z", re.IGNORECASE)
+_BLOCK = re.compile(r"\s*(?:\d+ / \d+\s*)?<(?:div|p|ul|ol|pre|h[1-6]|table|blockquote|span|article|section|br)\b[^>]*>", re.IGNORECASE)
+_END = re.compile(
+    r"</(?:div|p|ul|ol|pre|h[1-6]|table|blockquote|span|article|section)>\s*(?:Copy code|\d+ / \d+)?\s*\Z|<br ?/?>\s*\Z", re.IGNORECASE
+)
 _PAGE = re.compile(r"""class="[^"]*\b(?:markdown|prose|whitespace-pre-wrap|hljs|flex)\b|Copy code""")
 _ABOUT_MARKUP = re.compile(
     r"\b(?:html|css|web ?(?:page|site)|markup|xml|svg|jsx|react|vue|angular|dom|div|tags?|elements?|snippet|template)\b", re.IGNORECASE
@@ -24,11 +26,12 @@ def is_html(text: str) -> bool:
 
 
 def saved_page(said: Sequence[str], asked: Sequence[str]) -> bool:
-    """Whether a conversation's values are HTML: all that was said is, and nobody had asked for markup (unless it is plainly a page)."""
+    """Whether a conversation's values are HTML: one is plainly of a page, or all that was said is and nobody had asked for markup."""
     spoken = [text for text in said if text.strip()]
-    if not spoken or not all(is_html(text) for text in spoken):
-        return False
-    return any(_PAGE.search(text) for text in spoken) or not any(_ABOUT_MARKUP.search(_text_only(text)) for text in asked)
+    pages = [text for text in spoken if is_html(text)]
+    if any(_PAGE.search(text) for text in pages):
+        return True
+    return bool(pages) and len(pages) == len(spoken) and not any(_ABOUT_MARKUP.search(_text_only(text)) for text in asked)
 
 
 def to_markdown(text: str) -> str:

@@ -10,12 +10,21 @@ from core.dialects.blocks import has_blocks, read_blocks
 from core.dialects.content import result_text, text_of
 from core.dialects.draft import Turn
 from core.dialects.handling import Handling, Quarantined
+from core.dialects.literals import NotALiteral, parse
+from core.dialects.reasoning import without_tags
 from core.dialects.roles import Meaning, meaning
 from core.dialects.tool_calls import calls_in_text, read_calls
 
 ROLE_KEYS = ("role", "from", "speaker", "author", "sender")
-CONTENT_KEYS = ("content", "value", "text", "message")
-_PAIRS = (("input", "output"), ("user", "assistant"), ("human", "assistant"), ("question", "answer"), ("prompt", "response"))
+CONTENT_KEYS = ("content", "value", "text", "message", "markdown")
+_PAIRS = (
+    ("input", "output"),
+    ("user", "assistant"),
+    ("human", "assistant"),
+    ("question", "answer"),
+    ("prompt", "response"),
+    ("instruction", "output"),
+)
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
 
@@ -37,6 +46,19 @@ def read_turns(items: object, handling: Handling, field: str) -> list[Turn]:
     if len({role for role, _ in styles}) > 1 or len({content for _, content in styles if content}) > 1:
         handling.repair("mixed_keys", field=field)
     return join_parts(turns)
+
+
+def turns_in_text(text: str) -> list[Any] | None:
+    """The raw turns that a text is the JSON of; None for any other text."""
+    if not text.lstrip().startswith("[") or "{" not in text:
+        return None
+    try:
+        value, _ = parse(text)
+    except NotALiteral:
+        return None
+    if not isinstance(value, list) or not value:
+        return None
+    return value if all(isinstance(item, dict) and item.keys() & {*ROLE_KEYS} and _content_key(item) for item in value) else None
 
 
 def join_parts(turns: list[Turn]) -> list[Turn]:
@@ -68,11 +90,14 @@ def _continues(last: Turn, turn: Turn) -> bool:
 def _read(item: Mapping[str, Any], styles: set[tuple[str | None, str | None]], handling: Handling, where: str) -> list[Turn]:
     role_key = next((key for key in ROLE_KEYS if item.get(key) is not None), None)
     if role_key is None:
+        inner = item.get("message")
+        if isinstance(inner, dict) and "role" in inner:  # an event of a log around its message
+            return _read(inner, styles, handling, f"{where}.message")
         return _read_pair(item, handling, where)
     name = item[role_key]
     if isinstance(name, dict) and isinstance(name.get("role"), str):
         name = name["role"]
-    content_key = next((key for key in CONTENT_KEYS if key in item), None)
+    content_key = _content_key(item)
     styles.add((role_key, content_key))
     if not isinstance(name, str) or not name.strip():
         raise Quarantined("missing_role", f"a role of type {type(name).__name__}: {name!r:.80}", f"{where}.{role_key}")
@@ -88,25 +113,34 @@ def _read(item: Mapping[str, Any], styles: set[tuple[str | None, str | None]], h
     content_field = f"{where}.{content_key}" if content_key else where
     if isinstance(content, list) and has_blocks(content):
         return read_blocks(content, role.role, handling, content_field)
+    if role.role == "assistant":
+        return [_read_assistant(item, role, content, handling, where, content_field)]
+    if read_calls(item.get("tool_calls"), handling, f"{where}.tool_calls"):
+        raise Quarantined("bad_tool_calls", f"tool calls in a turn of the {role.role}", f"{where}.tool_calls")
     if role.role == "tool":
         return [_read_result(item, role, content, handling, content_field)]
-    if role.role == "assistant":
-        return [_read_assistant(item, role, handling, where, content_field)]
     return [Turn(role.role, text_of(content, handling, content_field), name=_text(item.get("name")), field=content_field)]
+
+
+def _content_key(item: Mapping[str, Any]) -> str | None:
+    """The key of what was said: the first with something in it, else the first that is there."""
+    present = [key for key in CONTENT_KEYS if key in item]
+    return next((key for key in present if item[key] is not None), present[0] if present else None)
 
 
 def _read_pair(item: Mapping[str, Any], handling: Handling, where: str) -> list[Turn]:
     for asked, said in _PAIRS:
         if asked in item and said in item:
+            system = _text(item.get("system"))
             return [
+                *([Turn("system", system, field=f"{where}.system")] if system else []),
                 Turn("user", text_of(item[asked], handling, f"{where}.{asked}"), field=f"{where}.{asked}"),
                 Turn("assistant", text_of(item[said], handling, f"{where}.{said}"), field=f"{where}.{said}"),
             ]
     raise Quarantined("missing_role", "a turn with the keys " + ", ".join(map(str, item)), where)
 
 
-def _read_assistant(item: Mapping[str, Any], role: Meaning, handling: Handling, where: str, field: str) -> Turn:
-    content = next((item[key] for key in CONTENT_KEYS if key in item), None)
+def _read_assistant(item: Mapping[str, Any], role: Meaning, content: Any, handling: Handling, where: str, field: str) -> Turn:
     if role.part == "call":
         return _read_call_turn(item, content, handling, field)
     text = text_of(content, handling, field)
@@ -137,7 +171,7 @@ def _reasoning(item: Mapping[str, Any], text: str, handling: Handling, where: st
             continue
         written = text_of(value, handling, f"{where}.{key}")
         if written.strip():
-            found[written] = None
+            found[without_tags(written)] = None
     thought = item.get("thought")
     if isinstance(thought, str) and thought.strip() and "action" not in item and thought.strip() not in text:
         found[thought] = None

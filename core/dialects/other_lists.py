@@ -6,9 +6,9 @@ from core.dialects.content import text_of
 from core.dialects.dialect import TURN_LISTS, Dialect, Outline, has_turn_list
 from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined
-from core.dialects.literals import NotALiteral, parse
+from core.dialects.literals import NotALiteral, decoded_again
 from core.dialects.message_lists import read_list, tools_of_row, with_system
-from core.dialects.messages import read_turns
+from core.dialects.messages import read_turns, turns_in_text
 from core.dialects.roles import meaning
 
 _TEXT_LISTS = ("data", "conversation", "conversations", "dialogue", "dialog", "messages", "chat")
@@ -18,24 +18,37 @@ _JSON_COLUMNS = ("messages_json", "messages", "conversations", "conversation", "
 def _json_column(record: RawRecord) -> str | None:
     for key in _JSON_COLUMNS:
         value = record.get(key)
-        if isinstance(value, str) and value.strip():
+        if (isinstance(value, str) and value.strip()) or _is_list_of_turn_texts(value):
             return key
     return None
+
+
+def _is_list_of_turn_texts(value: object) -> bool:
+    """Whether it is a list whose items are each the JSON text of a turn."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item.lstrip().startswith("{") for item in value):
+        return False
+    return turns_in_text("[" + ",".join(value) + "]") is not None
 
 
 def _read_json_text(record: RawRecord, handling: Handling) -> Draft:
     key = _json_column(record)
     if key is None:
         raise Quarantined("no_messages", "no text with turns", next((name for name in _JSON_COLUMNS if name in record), None))
+    text = record[key] if isinstance(record[key], str) else "[" + ",".join(record[key]) + "]"
     try:
-        value, _ = parse(record[key])
-        value = parse(value)[0] if isinstance(value, str) else value
+        value = decoded_again(text)
     except NotALiteral as error:
-        raise Quarantined("bad_messages", f"{error}: {record[key]}", key) from None
+        raise Quarantined("bad_messages", f"{error}: {text}", key) from None
     others = {name: item for name, item in record.items() if name not in TURN_LISTS and name != key}
     if isinstance(value, dict) and has_turn_list(frozenset(value)):
         return read_list(others | value, handling)
     return read_list(others | {"messages": value}, handling)
+
+
+def _is_list_of_turns(value: object) -> bool:
+    if isinstance(value, str):
+        return turns_in_text(value) is not None
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _flat_column(record: RawRecord) -> str | None:
@@ -81,7 +94,8 @@ def _read_swe_agent(record: RawRecord, handling: Handling) -> Draft:
 
 
 def _read_input_output(record: RawRecord, handling: Handling) -> Draft:
-    turns = read_turns(record.get("input"), handling, "input")
+    asked = record.get("input")
+    turns = read_turns(turns_in_text(asked) if isinstance(asked, str) else asked, handling, "input")
     answer: Any = record.get("output")
     if isinstance(answer, list) and answer:
         handling.repair("first_choice_taken", field="output")
@@ -131,6 +145,6 @@ INPUT_OUTPUT = Dialect(
     "Input turns and an output",
     "input is a list of turns, output the answer",
     lambda keys: "input" in keys and "output" in keys,
-    lambda row: isinstance(row.record["input"], list) and any(isinstance(item, dict) for item in row.record["input"]),
+    lambda row: _is_list_of_turns(row.record["input"]),
     _read_input_output,
 )

@@ -6,8 +6,8 @@ from core.dialects.content import text_of
 from core.dialects.dialect import Dialect, Outline
 from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined
-from core.dialects.message_lists import tools_of_row, with_system
-from core.dialects.messages import read_turns
+from core.dialects.message_lists import read_list, tools_of_row, with_system
+from core.dialects.messages import read_turns, turns_in_text
 
 SEPARATOR = "\n\n"
 """Between Alpaca's instruction and its input."""
@@ -36,11 +36,7 @@ def _read_pair(record: RawRecord, handling: Handling) -> Draft:
         raise Quarantined("dialect_mismatch", "no question and answer among: " + ", ".join(map(str, list(record)[:12])))
     asked, said = pair
     question = record[asked]
-    turns = (
-        read_turns(question, handling, asked)
-        if isinstance(question, list) and any(isinstance(item, dict) for item in question)
-        else [Turn("user", text_of(question, handling, asked), field=asked)]
-    )
+    turns = _earlier(record.get("history"), handling) + _asked(question, handling, asked)
     context = record.get("input") if asked == "instruction" else None
     if context is not None and turns:
         text = text_of(context, handling, "input")
@@ -53,6 +49,25 @@ def _read_pair(record: RawRecord, handling: Handling) -> Draft:
         turns.append(Turn("assistant", text_of(answer, handling, said), field=said))
     tools = tools_of_row(record, handling)
     return Draft(with_system(record, turns, handling), tools.tools, padded=tools.padded)
+
+
+def _asked(question: Any, handling: Handling, field: str) -> list[Turn]:
+    """The turns of a prompt column: its text, or the turns that it lists."""
+    if isinstance(question, str):
+        question = turns_in_text(question) or question
+    if isinstance(question, list) and any(isinstance(item, dict) for item in question):
+        return read_turns(question, handling, field)
+    return [Turn("user", text_of(question, handling, field), field=field)]
+
+
+def _earlier(history: Any, handling: Handling) -> list[Turn]:
+    """Alpaca's `history`: earlier questions, each with its answer."""
+    pairs = history if isinstance(history, list) else []
+    return read_turns(
+        [dict(zip(("question", "answer"), pair, strict=True)) if isinstance(pair, list) and len(pair) == 2 else pair for pair in pairs],
+        handling,
+        "history",
+    )
 
 
 def _read_gold(record: RawRecord, handling: Handling) -> Draft:
@@ -87,6 +102,8 @@ def _read_prompt(record: RawRecord, handling: Handling) -> Draft:
 def _read_chosen(record: RawRecord, handling: Handling) -> Draft:
     handling.repair("preference_chosen_only", field="rejected")
     chosen: Any = record.get("chosen")
+    if isinstance(chosen, str):
+        chosen = turns_in_text(chosen) or chosen
     if isinstance(chosen, dict):
         chosen = [chosen]
     if isinstance(chosen, list):
@@ -95,10 +112,10 @@ def _read_chosen(record: RawRecord, handling: Handling) -> Draft:
         text = text_of(chosen, handling, "chosen")
         turns = _transcript(text) or [Turn("assistant", text, field="chosen")]
     if all(turn.role != "user" for turn in turns):
-        key = next((key for key in _ASKED if record.get(key) is not None), None)
-        if key:
-            asked = record[key] if isinstance(record[key], list) else [{"role": "user", "content": record[key]}]
-            turns = read_turns(asked, handling, key) + turns
+        if Outline(record).turns_key:
+            turns = read_list(record, handling).turns + turns
+        elif key := next((key for key in _ASKED if record.get(key) is not None), None):
+            turns = _asked(record[key], handling, key) + turns
     return Draft(with_system(record, turns, handling), tools_of_row(record, handling).tools)
 
 
@@ -179,8 +196,8 @@ SYSTEM_QUESTION = Dialect(
 QUESTION_ANSWER = Dialect(
     "question_answer",
     "Question and gold answer",
-    "columns question and answer, the answer being a benchmark's",
-    lambda keys: "question" in keys and "answer" in keys and "response" not in keys,
+    "columns question (or problem) and answer, the answer being a benchmark's",
+    lambda keys: bool(keys & {"question", "problem"}) and "answer" in keys and not keys & {"response", "solution"},
     lambda row: "response" not in row.keys,
     _read_gold,
 )

@@ -41,6 +41,10 @@ def arguments(found: Outcome) -> Any:
         ("null", {}, "missing_arguments_emptied"),
         ("", {}, "missing_arguments_emptied"),
         (None, {}, "missing_arguments_emptied"),
+        ("\"{'n': 2}\"", {"n": 2}, "arguments_decoded_twice"),
+        ('\ufeff{"n": 2}', {"n": 2}, "arguments_from_json"),
+        ('{"n": NaN}', {"n": None}, "non_finite_number_nulled"),
+        ("{'n': inf}", {"n": None}, "non_finite_number_nulled"),
         ({"t": "\ud83d"}, {"t": "\ufffd"}, "lone_surrogate_replaced"),
         ({"t": "a\x00b"}, {"t": "ab"}, "nul_removed"),
         ({"t": float("nan")}, {"t": None}, "non_finite_number_nulled"),
@@ -134,6 +138,47 @@ def test_what_cannot_be_used_is_quarantined_with_its_reason(row: Any, reason: st
     assert (found.status, found.reason) == ("quarantined", reason)
 
 
+def test_arguments_beside_the_function_object_are_not_lost():
+    call = {"id": "c", "function": {"name": "find"}, "arguments": {"n": 1}}
+    assert arguments(outcome(chat(("user", "a"), {"role": "assistant", "content": "", "tool_calls": [call]}))) == {"n": 1}
+
+
+def test_a_call_made_of_nulls_is_no_call():
+    padding = {"id": None, "function": {"name": None, "arguments": None}}
+    assert said(outcome(chat(("user", "a"), {"role": "assistant", "content": "b", "tool_calls": [padding], "function_call": padding})))
+    assert outcome(chat(("user", "a"), {"role": "assistant", "content": "b", "tool_calls": {}})).status == "kept"
+
+
+@pytest.mark.parametrize("role", ["user", "system", "tool"])
+def test_calls_in_a_turn_that_is_not_the_assistants_are_quarantined_and_never_dropped(role: str):
+    calls = [{"id": "c", "function": {"name": "find", "arguments": {}}}]
+    found = outcome(chat({"role": role, "content": "a", "tool_calls": calls}, ("user", "a"), ("assistant", "b")))
+    assert found.reason == "bad_tool_calls"
+    assert outcome(chat({"role": "user", "content": "a", "tool_calls": []}, ("assistant", "b"))).status == "kept"
+
+
+def test_a_tool_whose_function_is_json_text_is_read():
+    tools = [{"type": "function", "function": '{"name": "f", "parameters": {}}'}]
+    found = outcome(chat(("user", "a"), ("assistant", "b"), tools=tools))
+    assert found.conversation is not None
+    assert found.conversation.tools[0]["function"]["name"] == "f"
+
+
+def test_metadata_that_only_mentions_tools_is_left_alone():
+    assert outcome(chat(("user", "a"), ("assistant", "b"), metadata='about "tools" and more')).status == "kept"
+    assert outcome(chat(("user", "a"), ("assistant", "b"), metadata='{"tools": [')).reason == "bad_tools"
+
+
+def test_a_turn_whose_first_content_column_is_null_says_what_the_next_one_says():
+    turns = [{"from": "human", "value": None, "text": "a"}, {"from": "gpt", "value": None, "markdown": "b"}]
+    assert said(outcome({"conversations": turns})) == [("user", "a"), ("assistant", "b")]
+
+
+def test_messages_inside_events_of_a_log_are_read():
+    events = [{"type": "user", "message": {"role": "user", "content": "a"}}, {"message": {"role": "assistant", "content": "b"}}]
+    assert said(outcome({"messages": events})) == [("user", "a"), ("assistant", "b")]
+
+
 def test_a_think_tag_inside_code_is_text_about_tags():
     found = outcome(chat(("user", "a"), ("assistant", "Write `<think>` before it.")))
     assert said(found)[1] == ("assistant", "Write `<think>` before it.")
@@ -174,6 +219,12 @@ def test_a_saved_page_keeps_its_code_and_language():
     )
     row = {"conversations": [{"from": "human", "value": "Compare them"}, {"from": "gpt", "value": page}]}
     assert said(outcome(row))[1] == ("assistant", "Try:\n\n```python\na < b\n```")
+
+
+def test_a_saved_page_is_known_by_one_plain_answer_and_its_counters_go():
+    turns = [("human", "a"), ("gpt", '<div class="markdown prose"><p>b</p></div>1 / 2'), ("human", "c"), ("gpt", "d")]
+    row = {"conversations": [{"from": role, "value": value} for role, value in turns]}
+    assert said(outcome(row)) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d")]
 
 
 def test_the_policy_turns_repairs_into_quarantine_or_leaves_things_as_they_are():
