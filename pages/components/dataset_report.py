@@ -70,7 +70,7 @@ def _sources(dataset: Dataset) -> None:
 
 
 def _lengths(dataset: Dataset) -> None:
-    found = lengths(dataset.folder, dataset.shards, dataset.made_at)
+    found = lengths(dataset.folder, dataset.made_at)
     st.markdown("**How long the rows are**")
     limit = dataset.manifest.seq_length if dataset.manifest.seq_length <= 1.5 * found.longest else None
     charts.show(

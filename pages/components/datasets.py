@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import streamlit as st
 
 from core.errors import MixdownError
 from core.mix import Recipe
 from core.tokens import LengthHistogram, Manifest, length_histogram
-from core.tokens.shards import read_shard
 from pages.components import current
 
 
@@ -20,11 +18,6 @@ class Dataset:
     folder: Path
     manifest: Manifest
     made_at: float
-
-    @property
-    def shards(self) -> tuple[str, ...]:
-        """The names of its Arrow files, in order."""
-        return tuple(sorted(name for name in self.manifest.files if name.endswith(".arrow")))
 
     @property
     def name(self) -> str:
@@ -49,10 +42,9 @@ def datasets() -> list[Dataset]:
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def lengths(folder: Path, shards: tuple[str, ...], made_at: float) -> LengthHistogram:  # noqa: ARG001  the time is part of the cache's key
-    """How long the rows of a dataset are, from its `seq_len` columns alone."""
-    columns = [batch.column("seq_len").to_numpy() for shard in shards for batch in read_shard(folder / shard)]
-    return length_histogram(np.concatenate(columns))
+def lengths(folder: Path, made_at: float) -> LengthHistogram:  # noqa: ARG001  the time is part of the cache's key
+    """How long the rows of a dataset are."""
+    return length_histogram(folder)
 
 
 def dataset_name(recipe: Recipe) -> str:
