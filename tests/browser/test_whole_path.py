@@ -72,7 +72,7 @@ def _tokenize(page: Page) -> None:
     expect(page.get_by_role("button", name=re.compile("Tokenizing|Train on this"))).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="Train on this")).to_be_visible(timeout=LONG)
-    expect(page.get_by_text("every byte of")).to_be_visible()
+    expect(page.get_by_text("files have their size and SHA-256")).to_be_visible()
     page.get_by_role("button", name="Train on this").click()
 
 
