@@ -20,6 +20,9 @@ from core.watch import Progress
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 Home = Annotated[str | None, typer.Option("--home", envvar="MIXDOWN_HOME", help="The workspace folder.", show_default="~/.mixdown")]
 
+_LINE_SEPARATORS = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\x85\u2028\u2029")
+"""Characters that JSON may hold as they are, and at which readers such as Python's `splitlines` would break a line."""
+
 people = Console(stderr=True, highlight=False)
 """Where text for people goes."""
 
@@ -39,10 +42,16 @@ def emit_lines(values: Iterable[Mapping[str, Any]]) -> None:
 
 def _line(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
     try:
-        return orjson.dumps(value, default=_plain) + b"\n"
+        line = orjson.dumps(value, default=_plain)
     except TypeError:
         # Raw rows may hold lone surrogates and integers beyond 64 bits: JSON has a form for both, orjson has not.
-        return json.dumps(value, default=_plain).encode() + b"\n"
+        text = json.dumps(value, default=_plain)
+        if "NaN" in text or "Infinity" in text:
+            text = json.dumps(json.loads(text, parse_constant=lambda _: None))
+        line = text.encode()
+    for separator, escaped in _LINE_SEPARATORS:
+        line = line.replace(separator, escaped)
+    return line + b"\n"
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ It does not know roles beyond "a tool's result may be any value".
 """
 
 import json
+import math
 from typing import Any
 
 from core.dialects.handling import Handling, Quarantined
@@ -18,7 +19,7 @@ def text_of(value: Any, handling: Handling, field: str) -> str:
     """What a turn says. Null becomes empty, numbers their text, parts one text, each noted as a repair."""
     if isinstance(value, str):
         return value
-    if value is None:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         handling.repair("null_content_emptied", field=field)
         return ""
     if isinstance(value, list):
@@ -68,6 +69,8 @@ def _joined(parts: list[Any], handling: Handling, field: str) -> str:
             texts.append(part)
         elif isinstance(part, dict) and isinstance(part.get("text"), str) and _kind(part) in _TEXT_TYPES:
             texts.append(part["text"])
+        elif isinstance(part, dict) and "text" in part and part["text"] is None and _kind(part) == "text":
+            continue  # a column store's part of another type, or an empty one
         elif isinstance(part, dict) and (_kind(part) in _MEDIA or part.keys() & _MEDIA):
             handling.refuse("non_text_content", f"a content part of type {_kind(part)}", field)
         elif part is not None:

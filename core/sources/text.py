@@ -16,6 +16,8 @@ def dumps(value: Any) -> str:
         return orjson.dumps(value).decode()
     except (TypeError, ValueError, RecursionError):  # orjson refuses lone surrogates, long integers and foreign keys
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if "NaN" in text or "Infinity" in text:  # null, as orjson writes them
+            text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -169,6 +169,11 @@ def test_metadata_that_only_mentions_tools_is_left_alone():
     assert outcome(chat(("user", "a"), ("assistant", "b"), metadata='{"tools": [')).reason == "bad_tools"
 
 
+def test_an_empty_text_part_of_a_column_store_is_no_fault() -> None:
+    parts = [{"type": "text", "text": None}, {"type": "text", "text": "a"}]
+    assert said(outcome(chat(("user", parts), ("assistant", "b"))))[0] == ("user", "a")
+
+
 def test_a_turn_whose_first_content_column_is_null_says_what_the_next_one_says():
     turns = [{"from": "human", "value": None, "text": "a"}, {"from": "gpt", "value": None, "markdown": "b"}]
     assert said(outcome({"conversations": turns})) == [("user", "a"), ("assistant", "b")]

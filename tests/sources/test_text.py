@@ -27,6 +27,11 @@ def test_lone_surrogates_and_long_numbers_survive_being_stored() -> None:
     assert loads(text) == value
 
 
+def test_what_is_no_number_is_stored_as_null() -> None:
+    assert loads(dumps({"x": float("nan")})) == {"x": None}
+    assert loads(dumps({"x": [float("inf"), "\ud800"]})) == {"x": [None, "\ud800"]}
+
+
 def test_equal_conversations_have_equal_hashes_and_others_do_not() -> None:
     def asked(arguments: dict[str, object], answer: str = "yes") -> Conversation:
         call = ToolCall("c", "f", arguments)

@@ -55,13 +55,14 @@ def _json_value(key: str, value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
+    """A single value; bytes that are no text become `{"base64": …}`."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, bytes):
         try:
             return value.decode("utf-8")
         except UnicodeDecodeError:
-            return base64.b64encode(value).decode("ascii")
+            return {"base64": base64.b64encode(value).decode("ascii")}  # an object, so that nobody takes it for a text
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

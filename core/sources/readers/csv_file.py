@@ -1,6 +1,7 @@
 """CSV and TSV with a header line, row by row. It knows fields, not what they mean."""
 
 import csv
+import re
 from collections.abc import Iterator
 
 from core.dialects import RawRow
@@ -10,6 +11,8 @@ from core.sources.readers.json_values import undecoded
 from core.sources.readers.problems import BrokenStream, UnreadableSource, problem_row, shown
 from core.sources.readers.streams import lines
 
+_LONE_CR = re.compile(r"(?<=\r)(?!\n)")
+"""Where a line ends that an old Mac wrote."""
 _LARGEST_FIELD = 64 * 1024 * 1024
 
 
@@ -20,7 +23,10 @@ def read_csv_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]
     records = csv.reader(_text_lines(file), delimiter=delimiter)
     position = first
     try:
-        header = next(records, None)
+        try:
+            header = next(records, None)
+        except csv.Error as error:
+            raise UnreadableSource(f"{shown(file.path)} is not a CSV file: {error}.") from error
         if not header or len(set(header)) != len(header):
             raise UnreadableSource(f"{shown(file.path)} has no usable header line: the first line must name every column once.")
         while True:
@@ -43,7 +49,8 @@ def read_csv_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]
 def _text_lines(file: DataFile) -> Iterator[str]:
     for line in lines(file.chunks()):
         text = line.data.decode("utf-8", "surrogateescape")
-        yield (text.removeprefix(BOM) if line.number == 1 else text) + "\n"
+        text = (text.removeprefix(BOM) if line.number == 1 else text) + "\n"
+        yield from _LONE_CR.split(text) if "\r" in text else (text,)
 
 
 def _row(fields: list[str], header: list[str], position: int, place: str) -> RawRow:

@@ -38,7 +38,7 @@ def data_files(path: Path) -> list[DataFile]:
         if not path.is_dir():
             what = "is neither a file nor a folder" if path.exists() else "does not exist"
             raise UnreadableSource(f"{shown(path)} {what}: check the path.")
-        found = [checked_file(file) for file in _below(path)]
+        found = [checked_file(file) for file in _below(path, frozenset())]
     except OSError as error:
         raise UnreadableSource(f"{shown(path)} cannot be read: {error.strerror or error}.") from error
     if not found:
@@ -46,7 +46,10 @@ def data_files(path: Path) -> list[DataFile]:
     return found
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, above: frozenset[Path]) -> Iterator[Path]:
+    real = folder.resolve()
+    if real in above:
+        return  # a link to a folder that it stands in would give the same files for ever
     if (listed := _saved_files(folder)) is not None:
         yield from listed
         return
@@ -54,7 +57,7 @@ def _below(folder: Path) -> Iterator[Path]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            yield from _below(entry)
+            yield from _below(entry, above | {real})
         elif entry.name.lower() not in NOT_DATA and named_format(entry) is not None:
             yield entry
 

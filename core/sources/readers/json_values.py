@@ -2,14 +2,14 @@
 
 The standard library's decoder is used on purpose: orjson is 4 times as fast (190 against 790 MB/s) but refuses lone
 surrogates and turns integers above 64 bits into floats, and ijson replaces lone surrogates by "?"; conversion costs more
-than either. NaN and Infinity, which JSON does not have, are read as null.
+than either. NaN and Infinity, which JSON does not have, are read as Python writes them: conversion counts what becomes null.
 """
 
 import json
 import re
 from typing import Any
 
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder()
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _INCOMPLETE_TAIL = 16
 _CUT_WORD = re.compile(r"[\w+.\\-]+")

@@ -52,3 +52,8 @@ def test_a_header_alone_holds_no_rows(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n")
     with pytest.raises(UnreadableSource, match="holds no rows"):
         read_rows(tmp_path / "rows.csv")
+
+
+def test_lines_may_end_as_an_old_mac_ended_them(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b'a,b\r1,"x\ry"\r2,z\r')
+    assert [row.value for row in read_rows(tmp_path / "rows.csv")] == [{"a": "1", "b": "x\ry"}, {"a": "2", "b": "z"}]

@@ -66,3 +66,11 @@ def test_a_saved_data_set_that_lacks_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-0.arrow"}]}))
     with pytest.raises(UnreadableSource, match=r"lacks its file 'data-0\.arrow'"):
         read_rows(tmp_path)
+
+
+def test_a_link_back_to_its_own_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "a.jsonl").write_text('{"n": 0}\n')
+    (tmp_path / "part" / "up").symlink_to(tmp_path)
+    (tmp_path / "other").symlink_to(tmp_path / "part")
+    assert [file.path.relative_to(tmp_path).as_posix() for file in data_files(tmp_path)] == ["other/a.jsonl", "part/a.jsonl"]
