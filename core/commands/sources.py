@@ -1,5 +1,6 @@
 """`mixdown sources`, `import`, `rows`, `quarantine`, `detect`, `convert`: what there is and what became of every row."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,9 @@ def import_(
     if origin is not None:
         switches: dict[str, str] = {**Policy.parse(policy or []).switches}
         chosen = name or import_name(origin)
-        items = (ImportItem(name=chosen, origin=origin.resolve(), dialect=dialect, policy=switches, domain=domain, licence=licence),)
+        # Unlike Path.resolve, this gives no error for a link to itself.
+        found = Path(os.path.realpath(origin))
+        items = (ImportItem(name=chosen, origin=found, dialect=dialect, policy=switches, domain=domain, licence=licence),)
     result = perform_here(ImportJob(home=workspace.home, items=items), TerminalWatcher())
     if as_json:
         emit(result)

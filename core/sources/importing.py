@@ -4,6 +4,7 @@ It knows the order of the steps. Formats are the readers' business, dialects the
 `shelf`'s.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ class OriginChanged(MixdownError):
 
 def import_name(origin: Path) -> str:
     """The name a file or folder gets as a source when nobody gives one: its own, without the endings of its kind."""
-    name = origin.resolve().name
+    name = Path(os.path.realpath(origin)).name  # unlike Path.resolve, no error for a link to itself
     while (suffix := Path(name).suffix.lower()) in _ENDINGS:
         name = name[: -len(suffix)]
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:100] or "source"

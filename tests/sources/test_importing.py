@@ -273,3 +273,8 @@ def test_a_file_that_may_not_be_read_is_one_sentence(workspace: Workspace, tmp_p
     path.chmod(0)
     with pytest.raises(UnreadableSource, match="cannot be opened"):
         import_source(workspace, "talks", path)
+
+
+def test_a_link_to_itself_still_has_a_name(tmp_path: Path) -> None:
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    assert import_name(tmp_path / "loop.jsonl") == "loop"
