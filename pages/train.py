@@ -33,8 +33,8 @@ def _settings(known: list[Dataset]) -> tuple[Dataset, dict[str, Any], int | None
         st.caption("One is enough for a small target and drafts fastest; large targets have up to five.")
         block = st.number_input("Block size in tokens", 2, 32, 8, key="train-block", persist_state="session")
         st.caption("So many tokens can come out of one round at most, the target's own included.")
-        rate = st.number_input("Peak learning rate", 1e-5, 1e-1, 3e-3, 1e-4, format="%.4f", key="train-rate", persist_state="session")
-        st.caption("Right for drafters under a million parameters; use 0.0006 to 0.001 for large ones.")
+        rate = st.number_input("Peak learning rate", 1e-5, 1e-1, 1.2e-2, 1e-3, format="%.4f", key="train-rate", persist_state="session")
+        st.caption("Right for drafters under a million parameters; use about 0.001 for large ones.")
     return (
         dataset,
         {"max_seconds": float(seconds), "layers": int(layers), "block_size": int(block), "learning_rate": float(rate)},

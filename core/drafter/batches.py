@@ -17,7 +17,7 @@ from core.drafter.hidden_states import HiddenStates
 WINDOW = 32
 """Batches sorted by length together: wide enough that rows of a batch differ by a few per cent, narrow enough to stay mixed."""
 
-PART = 8
+PART = 4
 """Conversations that are worked on together; fixed, so that the result does not depend on how many parts run side by side."""
 
 

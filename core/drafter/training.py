@@ -1,4 +1,4 @@
-"""Trains a DFlash drafter beside a frozen target: capture the target's states, then one loop of AdamW steps.
+"""Trains a DFlash drafter beside a frozen target: capture the target's states, then one loop of Muon and AdamW steps.
 
 Read `train` top to bottom for the whole of it. It knows nothing about runs, screens or how a dataset was made.
 """
@@ -122,9 +122,7 @@ def fit(
     if not len(batches.usable):
         raise DatasetUnusable(f"{rows.path}: no row has two supervised tokens in a row, so there is nothing to draft; check the loss mask.")
     measured = _batches(rows, states, sorted(kept_out), settings)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), settings.learning_rate, settings.betas, weight_decay=settings.weight_decay, fused=True
-    )
+    optimizers = _optimizers(model, settings)
     validation: dict[str, float] = {}
     losses: list[float] = []
     began = last = time.monotonic()
@@ -132,16 +130,18 @@ def fit(
     with Lanes(-(-settings.conversations // PART)) as lanes:
         while done < 1:
             stop_if_cancelled(watcher)
-            rate = settings.learning_rate * min(1.0, (step + 1) / max(1, settings.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * done))
-            for group in optimizer.param_groups:
-                group["lr"] = rate
+            share = min(1.0, (step + 1) / max(1, settings.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * done))
+            for optimizer, peak in optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = peak * share
             batch = batches.step(step)
             parts = list(lanes.map(partial(_gradients, model, ends, settings), batch))
             slots = sum(int(part.valid.sum()) for part in batch)
             for parameter, *gradients in zip(model.parameters(), *(part.gradients for part in parts), strict=True):
                 parameter.grad = torch.stack(gradients).sum(0) / slots
             torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-            optimizer.step()
+            for optimizer, _ in optimizers:
+                optimizer.step()
             losses.append(sum(part.loss for part in parts) / slots)
             if not math.isfinite(losses[-1]):
                 raise TrainingDiverged(
@@ -153,7 +153,7 @@ def fit(
                 "step": step,
                 "seconds": now - began,
                 "loss": losses[-1],
-                "learning_rate": rate,
+                "learning_rate": settings.learning_rate * share,
                 "tokens_per_second": slots / (now - last),
             }
             watcher.metric({**figures, **SlotCounts.total(part.counts for part in parts).figures()})
@@ -166,6 +166,15 @@ def fit(
     model.eval()
     recent = losses[-20:]
     return Fitted(step, time.monotonic() - began, sum(recent) / len(recent), step / batches.per_epoch, validation)
+
+
+def _optimizers(model: DraftModel, settings: TrainSettings) -> list[tuple[torch.optim.Optimizer, float]]:
+    """Muon for the matrices, AdamW for the norms, each with its peak rate."""
+    matrices = [parameter for parameter in model.parameters() if parameter.ndim == 2]
+    vectors = [parameter for parameter in model.parameters() if parameter.ndim != 2]
+    muon = torch.optim.Muon(matrices, lr=0.0, weight_decay=settings.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
+    adamw = torch.optim.AdamW(vectors, lr=0.0, betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
+    return [(muon, settings.learning_rate), (adamw, settings.vector_rate)]
 
 
 def _batches(rows: TokenizedRows, states: HiddenStates, chosen: Sequence[int], settings: TrainSettings) -> AnchorBatches:
