@@ -121,7 +121,7 @@ KINDS = {
     "sums": "the final number is right",
     "functions": "the answer holds Python that parses",
     "facts": "the answer is word for word one that the world knows (several wordings would do)",
-    "agent": "the next step of a coding trajectory is exactly the wanted one",
+    "agent": "the next step of a coding trajectory is exactly the wanted one (often another would do)",
 }
 
 
