@@ -7,8 +7,9 @@ from core.mix.difference import difference
 from core.mix.plan import EmptyLibrary, EmptySource, Estimate, Plan, PlannedSource, Shortfall, SpoiltSource, TokenEstimate, plan
 from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_text
-from core.mix.sampling import HeldOutRow, Selection, first_ranked, prompt_hash, select
+from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
 from core.mix.weights import UnknownPreset, recipe_for
+from core.sources import prompt_hash
 
 __all__ = [
     "Budget",

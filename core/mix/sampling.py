@@ -1,6 +1,6 @@
 """Which rows a plan takes, in which order, and which of them are held out. Everything is a hash of names, seed and content.
 
-It knows row ids, and the user's words of picked rows where something is held out. It does not know tokens.
+It knows row ids and the hashes of prompts. It does not know tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from core.conversation import Conversation
 from core.mix.plan import Plan
 from core.mix.recipe import Recipe
 from core.sources import Library, Source
@@ -59,7 +58,7 @@ def select(recipe: Recipe, plan: Plan, library: Library) -> Selection:
 
     A source's kept rows are ranked by xxh3_64 of "seed:row_id"; n rows are whole epochs of all rows and the lowest-ranked rest, so a
     higher count only ever adds rows. The order of the mix is one shuffle by hash, in which added rows do not move the others. A picked
-    conversation is held out when the hash of its prompt (`prompt_hash`) falls below the recipe's share: all conversations with one prompt,
+    conversation is held out when the hash of its prompt (`core.sources.prompt_hash`) falls below the recipe's share: all conversations with one prompt,
     whatever their source and the seed, stand on the same side. Prompt-only rows are never picked.
     """
     picked = [_pick(library.source(part.name), part.rows, recipe) for part in plan.sources]
@@ -77,22 +76,6 @@ def first_ranked(source: Source, seed: int, count: int) -> list[int]:
     """The rows (indices in the source) that a mix with this seed picks first, at most `count`."""
     kept = _kept(source)
     return [int(row) for row in kept["row"].to_numpy()[np.argsort(_ranks(kept, seed), kind="stable")[:count]]]
-
-
-def prompt_hash(conversation: Conversation) -> int:
-    """xxh3_64 of what the user says before the first answer, white space aside; of all that precedes it where no user speaks.
-
-    Every prompt of a conversation begins with these words, so conversations that differ in them share no prompt.
-    """
-    opening = []
-    for message in conversation.messages:
-        if message.role == "assistant":
-            break
-        opening.append(message)
-    said = [" ".join(message.content.split()) for message in opening if message.role == "user"]
-    if not any(said):
-        said = [" ".join(message.content.split()) for message in opening]
-    return xxhash.xxh3_64_intdigest("\n".join(said).encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)
@@ -117,12 +100,12 @@ def _pick(source: Source, count: int, recipe: Recipe) -> _Picked:
     held = np.zeros(len(ids), np.bool_)
     if recipe.validation > 0 and len(used):
         limit = np.uint64(min(int(recipe.validation * _FULL), _FULL - 1))
-        held[used] = _prompt_hashes(source, kept["row"].to_numpy()[used]) < limit
+        held[used] = kept["prompt_hash"].to_numpy()[used] < limit
     return _Picked(rows, ids.take(pa.array(taken)), _mixed(rank[taken] ^ _mixed(copy + np.uint64(1))), held[taken])
 
 
 def _kept(source: Source) -> pa.Table:
-    index = source.index().select(["row", "row_id", "status"])
+    index = source.index().select(["row", "row_id", "status", "prompt_hash"])
     return index.filter(pc.equal(index["status"], "kept"))
 
 
@@ -130,10 +113,6 @@ def _ranks(kept: pa.Table, seed: int) -> Hashes:
     seeded = f"{seed}:".encode()
     ids = kept["row_id"].to_pylist()
     return np.fromiter((xxhash.xxh3_64_intdigest(seeded + row_id.encode()) for row_id in ids), np.uint64, len(ids))
-
-
-def _prompt_hashes(source: Source, rows: npt.NDArray[np.int64]) -> Hashes:
-    return np.fromiter((prompt_hash(conversation) for conversation in source.conversations(rows.tolist())), np.uint64, len(rows))
 
 
 def _heldout(names: Sequence[str], picked: Sequence[_Picked]) -> tuple[HeldOutRow, ...]:

@@ -9,6 +9,7 @@ from core.sources.readers import UnreadableSource, read_lines, read_rows
 from core.sources.shelf import CannotWrite, SourceMissing
 from core.sources.source import Source
 from core.sources.stored import StoredRow
+from core.sources.text import prompt_hash
 
 __all__ = [
     "DOMAINS",
@@ -26,6 +27,7 @@ __all__ = [
     "UnreadableSource",
     "import_name",
     "import_source",
+    "prompt_hash",
     "read_lines",
     "read_rows",
 ]

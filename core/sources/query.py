@@ -46,7 +46,7 @@ class Bin:
 
 _KINDS: dict[str, pa.DataType] = {field.name: field.type for field in INDEX.schema}
 _SORTABLE = frozenset(name for name, kind in _KINDS.items() if not pa.types.is_list(kind))
-_NUMBERS = frozenset(name for name, kind in _KINDS.items() if pa.types.is_integer(kind))
+_NUMBERS = frozenset(name for name, kind in _KINDS.items() if pa.types.is_signed_integer(kind))
 
 
 def matching_rows(

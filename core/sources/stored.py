@@ -11,7 +11,7 @@ import pyarrow as pa
 from core.conversation import Conversation, Tool
 from core.dialects import Outcome
 from core.sources.parts import Group
-from core.sources.text import content_hash, dumps, loads, readable_text, search_key
+from core.sources.text import content_hash, dumps, loads, prompt_hash, readable_text, search_key
 
 INDEX = Group(
     "index",
@@ -21,6 +21,7 @@ INDEX = Group(
             ("position", pa.int64()),
             ("row_id", pa.string()),
             ("content_hash", pa.string()),
+            ("prompt_hash", pa.uint64()),
             ("status", pa.string()),
             ("dialect", pa.string()),
             ("turns", pa.int32()),
@@ -83,6 +84,7 @@ def kept_record(row: int, source: str, outcome: Outcome, conversation: Conversat
         "position": outcome.row,
         "row_id": row_id(source, outcome.row),
         "content_hash": content_hash(conversation),
+        "prompt_hash": prompt_hash(conversation),
         "status": outcome.status,
         "dialect": outcome.dialect,
         "turns": len(roles) - roles.count("system"),

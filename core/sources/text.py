@@ -36,6 +36,22 @@ def content_hash(conversation: Conversation) -> str:
     return xxhash.xxh3_128_hexdigest(data)
 
 
+def prompt_hash(conversation: Conversation) -> int:
+    """xxh3_64 of what the user says before the first answer, white space aside; of all that precedes it where no user speaks.
+
+    Every prompt of a conversation begins with these words, so conversations that differ in them share no prompt.
+    """
+    opening = []
+    for message in conversation.messages:
+        if message.role == "assistant":
+            break
+        opening.append(message)
+    said = [" ".join(message.content.split()) for message in opening if message.role == "user"]
+    if not any(said):
+        said = [" ".join(message.content.split()) for message in opening]
+    return xxhash.xxh3_64_intdigest("\n".join(said).encode("utf-8", "surrogatepass"))
+
+
 def readable_text(conversation: Conversation) -> str:
     """What a person reads in it, one piece a line: contents, reasoning, and the names and values of calls."""
     return "\n".join(piece for piece in _pieces(conversation) if piece)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from core.conversation import Conversation, Message
-from core.sources import SourceMissing
+from core.sources import SourceMissing, prompt_hash
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -35,6 +35,7 @@ class SizedSource:
                 "row": pa.array(range(total), pa.int64()),
                 "row_id": [f"{self.name}:{row}" for row in range(total)],
                 "status": ["kept"] * self.rows + ["prompt_only"] * self.prompt_only,
+                "prompt_hash": pa.array((prompt_hash(row) for row in self.conversations(range(total))), pa.uint64()),
             }
         )
 
