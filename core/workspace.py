@@ -44,6 +44,11 @@ class Workspace:
         return self.home / "sources"
 
     @property
+    def downloads(self) -> Path:
+        """Files of hub data sets, as they were fetched."""
+        return self.home / "downloads"
+
+    @property
     def recipes(self) -> Path:
         """Recipes, one TOML file each."""
         return self.home / "recipes"

@@ -72,6 +72,34 @@ def _pending(rows: "Iterator[RawRow]") -> "Iterator[tuple[int, Conversation | No
         yield held[0].position, None, held
 
 
+def parsed_filters(items: list[str]) -> dict[str, Any]:
+    """`["status=kept", "turns=2..8", "has_tools=true"]` as `core.sources.Source.page` takes filters. Raises `BadArgument`.
+
+    A column that is given twice wants either value (all, for repairs).
+    """
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        column, equals, text = item.partition("=")
+        if not equals:
+            raise BadArgument(f"--where {item!r} is not COLUMN=VALUE; write for example --where status=kept or --where turns=2..8.")
+        found.setdefault(column.strip(), []).append(_filter_value(text.strip()))
+    return {column: values[0] if len(values) == 1 else values for column, values in found.items()}
+
+
+def _filter_value(text: str) -> Any:
+    low, dots, high = text.partition("..")
+    ends = [int(end) if end else None for end in (low, high)] if dots and all(_is_number(end) or not end for end in (low, high)) else None
+    if ends is not None and any(end is not None for end in ends):
+        return tuple(ends)
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and text.isascii()
+
+
 def load_target(target: str, template: Path | None, args: list[str] | None) -> "Target":
     """The target with the template and arguments that the options name."""
     from core.chat import Target

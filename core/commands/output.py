@@ -4,9 +4,11 @@ It knows nothing of what a command does.
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -38,6 +40,20 @@ def emit_lines(values: Iterable[Mapping[str, Any]]) -> None:
     for value in values:
         sys.stdout.buffer.write(_line(value))
     sys.stdout.buffer.flush()
+
+
+def write_lines(path: Path, values: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON Lines to a file, whole or not at all, and say how many."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    written = 0
+    try:
+        with beside.open("wb") as file:
+            for written, value in enumerate(values, 1):  # noqa: B007 - the last number is the count
+                file.write(_line(value))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return written
 
 
 def _line(value: Mapping[str, Any] | Sequence[Any]) -> bytes:

@@ -1,6 +1,5 @@
 """`mixdown sources`, `import`, `rows`, `quarantine`, `detect`, `convert`: what there is and what became of every row."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.commands.inputs import raw_rows
-from core.commands.output import AsJSON, Home, TerminalWatcher, emit, emit_lines, say, table
+from core.commands.inputs import parsed_filters, raw_rows
+from core.commands.output import AsJSON, Home, TerminalWatcher, emit, emit_lines, say, table, write_lines
 from core.workspace import Workspace
 
 if TYPE_CHECKING:
     from core.dialects import Outcome
+    from core.sources import HubReference
 
 File = Annotated[str, typer.Argument(help="A file of raw rows, or - for JSON Lines on standard input.")]
 SourceName = Annotated[str, typer.Argument(help="An imported source.")]
@@ -25,7 +25,7 @@ Offset = Annotated[int, typer.Option(help="How many rows to skip.", min=0)]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (sources, rows, quarantine, detect, convert):
+    for command in (sources, accept, rows, quarantine, detect, convert):
         app.command()(command)
     app.command(name="import")(import_)
 
@@ -69,31 +69,42 @@ COUNTS = ("kept", "prompt_only", "quarantined")
 
 
 def import_(
-    origin: Annotated[Path | None, typer.Argument(help="A file or folder; without it --bundled.")] = None,
-    name: Annotated[str | None, typer.Option(help="The name it gets; the file's own when not given.")] = None,
+    origin: Annotated[str | None, typer.Argument(help="A file or folder, a name of the catalogue, or OWNER/NAME on the hub.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name it gets; its own when not given.")] = None,
     bundled: Annotated[bool, typer.Option("--bundled", help="Import all sources that ship with Mixdown.")] = False,
+    config: Annotated[str | None, typer.Option(help="Which config of a hub data set.")] = None,
+    split: Annotated[str | None, typer.Option(help="Which split of a hub data set.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Which branch, tag or commit of a hub data set.")] = None,
+    file: Annotated[list[str] | None, typer.Option(help="A file inside a hub data set; may be given several times.")] = None,
     dialect: Dialect = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="PART=COLUMN (prompt, response, system, messages, tools, …), or none to forget it.")
+    ] = None,
     policy: Switches = None,
+    preview: Annotated[int, typer.Option(help="Only print so many first raw rows; nothing is imported.", min=0, max=1000)] = 0,
     domain: Annotated[str | None, typer.Option(help="chat, code, agentic, tool calling, math or other.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of the data.")] = None,
     as_json: AsJSON = False,
     home: Home = None,
 ) -> None:
     """Import sources into the library; every row is kept, prompt-only, or quarantined with a reason."""
-    from core.dialects import Policy
-    from core.jobs import ImportItem, ImportJob, bundled_items, perform_here
-    from core.sources import import_name
+    from core.dialects import ColumnMap, Policy
+    from core.jobs import ImportJob, bundled_items, import_item, perform_here
 
     workspace = Workspace.at(home)
     if bundled == (origin is not None):
-        raise typer.BadParameter("give a file or folder, or --bundled (not both)")
+        raise typer.BadParameter("give a file, a folder, a catalogue name or OWNER/NAME, or --bundled (not both)")
     items = bundled_items(workspace)
     if origin is not None:
-        switches: dict[str, str] = {**Policy.parse(policy or []).switches}
-        chosen = name or import_name(origin)
-        # Unlike Path.resolve, this gives no error for a link to itself.
-        found = Path(os.path.realpath(origin))
-        items = (ImportItem(name=chosen, origin=found, dialect=dialect, policy=switches, domain=domain, licence=licence),)
+        found = import_item(workspace, origin, config=config, split=split, revision=revision, files=tuple(file or ()))
+        given = {"name": name, "dialect": dialect, "domain": domain, "licence": licence}
+        settled: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if mapping is not None:
+            settled["columns"] = {} if mapping == ["none"] else dict(ColumnMap.parse(mapping).columns)
+        items = (found.model_copy(update={**settled, "policy": {**Policy.parse(policy or []).switches}}),)
+    if preview:
+        _preview(items[0].origin, preview, as_json=as_json)
+        return
     result = perform_here(ImportJob(home=workspace.home, items=items), TerminalWatcher())
     if as_json:
         emit(result)
@@ -108,9 +119,44 @@ def import_(
     )
 
 
+def _preview(origin: "Path | HubReference", count: int, *, as_json: bool) -> None:
+    from core.dialects import detect as detect_dialect
+    from core.sources import first_rows
+
+    found = first_rows(origin, count, TerminalWatcher(quiet=as_json))
+    if as_json:
+        emit_lines(row.value if row.problem is None else {"problem": row.problem, "detail": row.detail} for row in found)
+        return
+    shape = detect_dialect(found)
+    say(f"{shape.dialect or 'no known dialect'} ({shape.score:.0%}): {shape.reason}")
+    table(f"First rows of {origin}", ["row", "raw"], [[row.position, _cut(row.detail if row.problem else row.value)] for row in found])
+
+
+def _cut(value: Any, most: int = 600) -> str:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def accept(source: SourceName, home: Home = None) -> None:
+    """Take a source as it is, though under half of its rows could be used."""
+    from core.sources import Library
+
+    found = Library(Workspace.at(home)).source(source)
+    found.accept()
+    say(f"{source} is accepted with {found.rows:,} rows." if found.doubt else f"{source} needs no acceptance: nothing is wrong with it.")
+
+
 def rows(
     source: SourceName,
     search: Annotated[str, typer.Option(help="Text that the conversation must hold.")] = "",
+    where: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=VALUE, or COLUMN=LOW..HIGH for numbers; may be given several times.")
+    ] = None,
+    sort: Annotated[str, typer.Option(help="The column to sort by.")] = "row",
+    descending: Annotated[bool, typer.Option("--descending", help="The highest first.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write all rows found to this file, as JSON Lines of conversations.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
     as_json: AsJSON = False,
@@ -119,7 +165,13 @@ def rows(
     """Show rows of an imported source."""
     from core.sources import Library
 
-    found = Library(Workspace.at(home)).source(source).page(search=search, offset=offset, limit=limit)
+    opened = Library(Workspace.at(home)).source(source)
+    filters = parsed_filters(where or [])
+    if out is not None:
+        written = write_lines(out, opened.selected(search=search, where=filters, sort=sort, descending=descending))
+        say(f"{written:,} conversations are in '{out}'.")
+        return
+    found = opened.page(search=search, where=filters, sort=sort, descending=descending, offset=offset, limit=limit)
     if as_json:
         emit_lines(found.rows)
         return

@@ -7,6 +7,7 @@ from core.dialects.codes import CODES, BadPolicy, Code, Policy
 from core.dialects.convert import convert
 from core.dialects.detect import ENOUGH_ROWS, Detection, detect
 from core.dialects.dialect import Dialect
+from core.dialects.mapping import PARTS, BadMapping, ColumnMap
 from core.dialects.registry import DIALECTS, UnknownDialect
 from core.dialects.rows import Outcome, RawRow, Status
 from core.dialects.tree import EXCLUSIONS
@@ -16,8 +17,11 @@ __all__ = [
     "DIALECTS",
     "ENOUGH_ROWS",
     "EXCLUSIONS",
+    "PARTS",
+    "BadMapping",
     "BadPolicy",
     "Code",
+    "ColumnMap",
     "Detection",
     "Dialect",
     "Outcome",

@@ -21,13 +21,13 @@ from core.dialects.tree import EXCLUSIONS
 _DEFAULT = Policy()
 
 
-def convert(rows: Iterable[RawRow], dialect: str | None = None, policy: Policy = _DEFAULT) -> Iterator[Outcome]:
+def convert(rows: Iterable[RawRow], dialect: str | Dialect | None = None, policy: Policy = _DEFAULT) -> Iterator[Outcome]:
     """One outcome for each raw row, in order; message rows of trees come last, in their own order.
 
-    With `dialect` every row is read by it. Without, each row by the dialect it shows, and a row that shows none by the one
-    that most of the first rows show, which gives the better reason. Raises `UnknownDialect` at once.
+    With `dialect` (a name, or one made by a `ColumnMap`) every row is read by it. Without, each row by the dialect it shows, and a
+    row that shows none by the one that most of the first rows show, which gives the better reason. Raises `UnknownDialect` at once.
     """
-    return _outcomes(iter(rows), dialect_named(dialect) if dialect is not None else None, policy)
+    return _outcomes(iter(rows), dialect_named(dialect) if isinstance(dialect, str) else dialect, policy)
 
 
 def _outcomes(rows: Iterator[RawRow], forced: Dialect | None, policy: Policy) -> Iterator[Outcome]:

@@ -5,7 +5,7 @@ they hold none of its logic.
 """
 
 from core.jobs.evaluating import EvaluateJob
-from core.jobs.importing import ImportItem, ImportJob, bundled_items
+from core.jobs.importing import ImportItem, ImportJob, bundled_items, import_item
 from core.jobs.job import Job, begin, perform_here, run
 from core.jobs.path import DemoJob, free_name
 from core.jobs.tokenizing import TokenizeJob
@@ -22,6 +22,7 @@ __all__ = [
     "begin",
     "bundled_items",
     "free_name",
+    "import_item",
     "perform_here",
     "run",
 ]

@@ -58,8 +58,8 @@ def select(recipe: Recipe, plan: Plan, library: Library) -> Selection:
 
     A source's kept rows are ranked by xxh3_64 of "seed:row_id"; n rows are whole epochs of all rows and the lowest-ranked rest, so a
     higher count only ever adds rows. The order of the mix is one shuffle by hash, in which added rows do not move the others. A picked
-    conversation is held out when the hash of its prompt (`core.sources.prompt_hash`) falls below the recipe's share: all conversations with one prompt,
-    whatever their source and the seed, stand on the same side. Prompt-only rows are never picked.
+    conversation is held out when the hash of its prompt (`core.sources.prompt_hash`) falls below the recipe's share: all conversations
+    with one prompt, whatever their source and the seed, stand on the same side. Prompt-only rows are never picked.
     """
     picked = [_pick(library.source(part.name), part.rows, recipe) for part in plan.sources]
     names = tuple(part.name for part in plan.sources)

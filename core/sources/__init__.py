@@ -1,7 +1,8 @@
 """Where rows come from and where they are kept: catalogue, readers, import, and the library of imported sources."""
 
 from core.sources.catalogue import DOMAINS, Catalogue, CatalogueEntry
-from core.sources.importing import import_name, import_source
+from core.sources.hub import HubReference, looks_like_hub_id
+from core.sources.importing import first_rows, import_name, import_source
 from core.sources.ledger import Ledger
 from core.sources.library import Library
 from core.sources.query import BadQuery, Bin, Page
@@ -18,6 +19,7 @@ __all__ = [
     "CannotWrite",
     "Catalogue",
     "CatalogueEntry",
+    "HubReference",
     "Ledger",
     "Library",
     "Page",
@@ -25,8 +27,10 @@ __all__ = [
     "SourceMissing",
     "StoredRow",
     "UnreadableSource",
+    "first_rows",
     "import_name",
     "import_source",
+    "looks_like_hub_id",
     "prompt_hash",
     "read_lines",
     "read_rows",

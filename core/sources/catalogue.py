@@ -12,6 +12,7 @@ from typing import Any
 
 from core.dialects import DIALECTS
 from core.errors import InputError
+from core.sources.hub import HubReference
 from core.workspace import BUNDLED, BadName, Workspace, checked_name
 
 DOMAINS = ("chat", "code", "agentic", "tool calling", "math", "other")
@@ -25,6 +26,10 @@ class BadCatalogue(InputError):
 
 class NotInCatalogue(InputError):
     """No entry has this name."""
+
+
+class NotOnHub(InputError):
+    """The entry has no hub id."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,12 @@ class CatalogueEntry:
     """A test set: never train on it."""
     bundled: Path | None = None
     """The sample in the source's own raw shape that ships with Mixdown."""
+
+    def reference(self) -> HubReference:
+        """What the hub calls it. Raises `NotOnHub`."""
+        if self.hub_id is None:
+            raise NotOnHub(f"The catalogue knows no place of {self.name!r} on the hub: give a file or folder.")
+        return HubReference(self.hub_id, self.config, self.split, self.revision, self.files)
 
 
 _KINDS: dict[str, tuple[type, str]] = {
@@ -98,6 +109,12 @@ class Catalogue:
     def find(self, name: str) -> CatalogueEntry | None:
         """The entry of this name, or None."""
         return self._entries.get(name)
+
+    def on_hub(self, hub_id: str, config: str | None = None, split: str | None = None) -> CatalogueEntry | None:
+        """The one entry of a hub data set (and of this config and split, where given); None for none and for several."""
+        found = [entry for entry in self._entries.values() if entry.hub_id == hub_id]
+        found = [entry for entry in found if config in (None, entry.config) and split in (None, entry.split)] or found[:1]
+        return found[0] if len(found) == 1 else None
 
     def entry(self, name: str) -> CatalogueEntry:
         """The entry of this name. Raises `NotInCatalogue`."""

@@ -54,15 +54,21 @@ class Ledger:
 
     def check(self) -> None:
         """Raise `LedgerBroken` if any row is unaccounted for."""
-        sums = (
+        for name, count, parts, total in self._sums():
+            if count != total:
+                raise LedgerBroken(f"The ledger does not add up: {name} is {count:,}, {parts} is {total:,}; please report this.")
+
+    def adds_up(self) -> bool:
+        """Whether every row that was read is accounted for (not so while some are gathered)."""
+        return all(count == total for _, count, _, total in self._sums())
+
+    def _sums(self) -> tuple[tuple[str, int, str, int], ...]:
+        return (
             ("read", self.read, "kept + prompt-only + quarantined", self.kept + self.prompt_only + self.quarantined),
             ("raw rows", self.raw_rows, "read + used + not chosen", self.read + self.used + self.not_chosen),
             ("quarantined", self.quarantined, "the reasons", sum(self.reasons.values())),
             ("not chosen", self.not_chosen, "its reasons", sum(self.not_chosen_reasons.values())),
         )
-        for name, count, parts, total in sums:
-            if count != total:
-                raise LedgerBroken(f"The ledger does not add up: {name} is {count:,}, {parts} is {total:,}; please report this.")
 
     def main_reasons(self, limit: int | None = 3) -> list[tuple[str, int]]:
         """The most frequent reasons for which rows were quarantined (not chosen, where none was), with their counts."""

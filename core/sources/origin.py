@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from core.sources.hub.reference import HubReference
 from core.sources.readers import DataFile, UnreadableSource, data_files
 from core.watch import Watcher, stop_if_cancelled
 
@@ -27,14 +28,23 @@ class OriginFile:
 
 @dataclass(frozen=True)
 class Origin:
-    """A file or folder that was imported; `revision` names its content (hub revision, else a digest of the files' hashes)."""
+    """A file, a folder or part of a hub data set that was imported.
+
+    `revision` names its content (the hub's commit, else a digest of the files' hashes), `path` is where it was read.
+    """
 
     path: Path
     files: tuple[OriginFile, ...]
     revision: str
+    hub: HubReference | None = None
 
     def __str__(self) -> str:
-        return str(self.path)
+        return str(self.hub or self.path)
+
+    @property
+    def place(self) -> Path | HubReference:
+        """What `import_source` takes to import the same again."""
+        return self.hub or self.path
 
     @property
     def bytes(self) -> int:
@@ -48,26 +58,32 @@ class Origin:
         return sum(count for count in counts if count is not None) if None not in counts else None
 
     def to_json(self) -> dict[str, Any]:
-        """`{"path", "files": [{"path", "bytes", "sha256", "rows"}], "revision"}`."""
-        return {"path": str(self.path), "files": [asdict(file) for file in self.files], "revision": self.revision}
+        """`{"path", "files": [{"path", "bytes", "sha256", "rows"}], "revision", "hub": {…} or null}`."""
+        return {
+            "path": str(self.path),
+            "files": [asdict(file) for file in self.files],
+            "revision": self.revision,
+            "hub": self.hub.to_json() if self.hub else None,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Origin":
         """The inverse of `to_json`."""
-        return cls(Path(value["path"]), tuple(OriginFile(**file) for file in value["files"]), value["revision"])
+        hub = HubReference.from_json(value["hub"]) if value.get("hub") else None
+        return cls(Path(value["path"]), tuple(OriginFile(**file) for file in value["files"]), value["revision"], hub)
 
 
-def describe_origin(path: Path, watcher: Watcher) -> Origin:
-    """The origin at `path` with every data file hashed. Raises `UnreadableSource` where it cannot be read."""
-    files = data_files(path)
-    described = [_described(path, file, watcher) for file in files]
-    return Origin(path.resolve(), tuple(described), _digest(described))
+def describe_origin(path: Path, watcher: Watcher, only: Sequence[str] | None = None, hub: HubReference | None = None) -> Origin:
+    """The origin at `path` with every data file (or `only` those) hashed. Raises `UnreadableSource` where it cannot be read."""
+    described = [_described(path, file, watcher) for file in data_files(path, only)]
+    return Origin(path.resolve(), tuple(described), (hub.revision if hub else None) or _digest(described), hub)
 
 
 def still_the_same(origin: Origin) -> bool:
     """Whether the files still have the sizes they had when they were described."""
+    only = [file.path for file in origin.files] if origin.hub else None
     try:
-        sizes = [file.path.stat().st_size for file in data_files(origin.path)]
+        sizes = [file.path.stat().st_size for file in data_files(origin.path, only)]
     except (UnreadableSource, OSError):
         return False
     return sizes == [file.bytes for file in origin.files]

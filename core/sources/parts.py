@@ -37,20 +37,36 @@ class Group:
 
 
 class PartWriter:
-    """Appends rows (mappings of column to value) to the groups' folders below `folder`; `close` finishes the last part."""
+    """Appends rows (mappings of column to value) to the groups' folders below `folder`; `finish_part` ends the last one too.
 
-    def __init__(self, folder: Path, groups: Sequence[Group]) -> None:
+    `finished` is the number of parts that stand already; files beyond them, left by a process that was killed, are removed.
+    Whoever appends asks `full` and calls `finish_part`: parts of several writers can so end at the same row.
+    """
+
+    def __init__(self, folder: Path, groups: Sequence[Group], finished: int = 0) -> None:
         self._folder = folder
         self._groups = groups
         self._columns: dict[str, list[Any]] = {name: [] for group in groups for name in group.schema.names}
         self._waiting = 0
         self._waiting_bytes = 0
-        self._part = 0
+        self._part = finished
         self._part_rows = 0
         self._part_bytes = 0
         self._open: list[tuple[Path, pa.OSFile, pa.RecordBatchFileWriter]] = []
         for group in groups:
             (folder / group.name).mkdir(parents=True, exist_ok=True)
+            for file in sorted((folder / group.name).glob("part-*.arrow"))[finished:]:
+                file.unlink()
+
+    @property
+    def parts(self) -> int:
+        """How many parts are finished."""
+        return self._part
+
+    @property
+    def full(self) -> bool:
+        """Whether the open part has as many rows or bytes as a part should."""
+        return self._part_rows >= PART_ROWS or self._part_bytes >= PART_BYTES
 
     def append(self, row: Mapping[str, Any], size: int) -> None:
         """Add one row of about `size` bytes; it is on disk once its batch is full."""
@@ -74,14 +90,18 @@ class PartWriter:
         self._waiting = self._waiting_bytes = 0
         for values in self._columns.values():
             values.clear()
-        if self._part_rows >= PART_ROWS or self._part_bytes >= PART_BYTES:
-            self._finish_part()
 
     def _opened(self, group: Group) -> tuple[Path, pa.OSFile, pa.RecordBatchFileWriter]:
         path = self._folder / group.name / f"part-{self._part:05d}.arrow"
         file = pa.OSFile(str(path), "wb")
         options = pa.ipc.IpcWriteOptions(compression="zstd" if group.compressed else None)
         return path, file, pa.ipc.new_file(file, group.schema, options=options)
+
+    def finish_part(self) -> None:
+        """Write what is waiting and finish the open part, if there is one; the next row begins another."""
+        self._flush()
+        if self._open:
+            self._finish_part()
 
     def _finish_part(self) -> None:
         for path, file, writer in self._open:
@@ -93,11 +113,6 @@ class PartWriter:
         self._part += 1
         self._part_rows = self._part_bytes = 0
 
-    def close(self) -> None:
-        """Write what is waiting and finish the open part."""
-        self._flush()
-        self._finish_part()
-
     def abandon(self) -> None:
         """Let go of the open files without finishing them (their folder is about to be removed)."""
         for _, file, _ in self._open:
@@ -106,13 +121,13 @@ class PartWriter:
 
 
 class Parts:
-    """The finished parts of one group, memory-mapped. `sizes` are the rows of each batch, in order."""
+    """The finished parts of one group (the first `parts` of them), memory-mapped. `sizes` are the rows of each batch, in order."""
 
-    def __init__(self, folder: Path, group: Group, sizes: Sequence[int] | None = None) -> None:
+    def __init__(self, folder: Path, group: Group, sizes: Sequence[int] | None = None, parts: int | None = None) -> None:
         self._group = group
         where = folder / group.name
         try:
-            readers = [pa.ipc.open_file(pa.memory_map(str(file))) for file in sorted(where.glob("part-*.arrow"))]
+            readers = [pa.ipc.open_file(pa.memory_map(str(file))) for file in sorted(where.glob("part-*.arrow"))[:parts]]
             self._batches = [(reader, index) for reader in readers for index in range(reader.num_record_batches)]
             # Only uncompressed batches can be asked for their length without being read.
             self.sizes = list(sizes) if sizes is not None else [reader.get_batch(index).num_rows for reader, index in self._batches]

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from core.errors import InputError
@@ -53,17 +54,23 @@ def matching_rows(
     table: pa.Table, search: str, where: Filters, *, sort: str, descending: bool, offset: int, limit: int
 ) -> tuple[list[int], int]:
     """Numbers of the rows of one page, in order, and how many rows match. `table` has the index columns, and `text` if searched."""
-    if sort not in _SORTABLE:
-        raise BadQuery(f"Rows cannot be sorted by {sort!r}: choose one of {', '.join(sorted(_SORTABLE))}.")
     checked_window(offset, limit)
     condition, values = _condition(search, where)
-    direction = "DESC" if descending else "ASC"
-    order = f'"{sort}" {direction} NULLS LAST, "row"'
+    order = _order(sort, descending)
     with _connected(table) as connection:
         total = connection.execute(f"SELECT count(*) FROM rows WHERE {condition}", values).fetchall()[0][0]
         query = f'SELECT "row" FROM rows WHERE {condition} ORDER BY {order} LIMIT ? OFFSET ?'
         found = connection.execute(query, [*values, limit, offset]).fetchall()
     return [row for (row,) in found], total
+
+
+def all_matching_rows(table: pa.Table, search: str, where: Filters, *, sort: str, descending: bool) -> npt.NDArray[np.int64]:
+    """Numbers of all rows that match, in order, `[rows]`: eight bytes each, however many."""
+    condition, values = _condition(search, where)
+    query = f'SELECT "row" FROM rows WHERE {condition} ORDER BY {_order(sort, descending)}'
+    with _connected(table) as connection:
+        found = connection.execute(query, values).fetchnumpy()["row"]
+    return np.asarray(found, np.int64)
 
 
 def histogram(table: pa.Table, column: str, bins: int, search: str, where: Filters) -> list[Bin]:
@@ -105,6 +112,12 @@ def _connected(table: pa.Table) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
     connection.register("rows", table)
     return connection
+
+
+def _order(sort: str, descending: bool) -> str:
+    if sort not in _SORTABLE:
+        raise BadQuery(f"Rows cannot be sorted by {sort!r}: choose one of {', '.join(sorted(_SORTABLE))}.")
+    return f'"{sort}" {"DESC" if descending else "ASC"} NULLS LAST, "row"'
 
 
 def _condition(search: str, where: Filters) -> tuple[str, list[Any]]:

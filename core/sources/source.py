@@ -15,7 +15,7 @@ from core.sources import shelf
 from core.sources.ledger import Ledger
 from core.sources.origin import Origin
 from core.sources.parts import DamagedLibrary, Group, Parts
-from core.sources.query import Bin, Filters, Page, histogram, matching_rows, quarantined_numbers
+from core.sources.query import Bin, Filters, Page, all_matching_rows, histogram, matching_rows, quarantined_numbers
 from core.sources.statistics import Statistics
 from core.sources.stored import CONVERSATIONS, INDEX, QUARANTINE, QUARANTINE_RAW, RAW, SEARCH, StoredRow, conversation_of
 from core.sources.text import loads
@@ -50,20 +50,43 @@ class Source:
         return cls(name, shelf.version_folder(workspace, name))
 
     @property
+    def languages(self) -> dict[str, float]:
+        """ISO 639 code -> share of a sample of its rows, the largest first; "und" for those that tell no language."""
+        return dict(self.info.get("languages") or {})
+
+    @property
     def rows(self) -> int:
         """How many rows were kept (prompt-only ones not among them)."""
         return self.ledger.kept
 
     @property
     def problem(self) -> str | None:
-        """Why this source should not be used as it is: under half of its rows could be; None where all is well."""
+        """Why this source should not be used as it is: under half of its rows could be; None where all is well or accepted."""
+        return None if self.accepted else self.doubt
+
+    @property
+    def accepted(self) -> bool:
+        """Whether a person took this import as it is, with all its quarantine; another import has to be accepted anew."""
+        return shelf.accepted(self._folder)
+
+    def accept(self) -> None:
+        """Take the source as it is: it has no `problem` from now on. Raises `CannotWrite`."""
+        try:
+            shelf.accept(self._folder)
+        except OSError as error:
+            raise shelf.CannotWrite(f"'{self._folder}' cannot be written to ({error.strerror or error}): check its permissions.") from error
+
+    @property
+    def doubt(self) -> str | None:
+        """What `problem` says, accepted or not."""
         ledger = self.ledger
         usable = ledger.kept + ledger.prompt_only
         if ledger.read and usable * 2 >= ledger.read:
             return None
         main = ", ".join(f"{reason} ({count:,})" for reason, count in ledger.main_reasons())
         of = f"{usable:,} of {ledger.read or ledger.raw_rows:,} rows could be used"
-        return f"Only {of}; main reasons: {main}. Look at its quarantine, then import it again with another dialect or policy."
+        advice = "Look at its quarantine, then import it again with another dialect or policy, or accept it as it is."
+        return f"Only {of}; main reasons: {main}. {advice}"
 
     # Rows
 
@@ -109,6 +132,16 @@ class Source:
             self._table(search), search, where or {}, sort=sort, descending=descending, offset=offset, limit=limit
         )
         return Page([{**self._index.row(row), "excerpt": self._excerpt(row)} for row in numbers], total)
+
+    def selected(
+        self, *, search: str = "", where: Filters | None = None, sort: str = "row", descending: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """All rows that `page` would show over all its pages, as canonical JSON objects with `row_id`; one at a time in memory.
+
+        Raises `BadQuery` at once. Imported again, each is the conversation it is here.
+        """
+        numbers = all_matching_rows(self._table(search), search, where or {}, sort=sort, descending=descending)
+        return ({"row_id": found.row_id, **found.to_json()} for found in map(self.conversation, map(int, numbers)))
 
     def histogram(self, column: str, *, bins: int = 40, search: str = "", where: Filters | None = None) -> list[Bin]:
         """Equal bins over a number column ("turns", "chars", "tool_calls", …) of the matching rows. Raises `BadQuery`."""

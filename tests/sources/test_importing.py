@@ -157,10 +157,10 @@ def test_rows_that_do_not_read_back_are_never_published(imported: Import, worksp
 def test_an_origin_that_changes_while_it_is_read_is_noticed(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_rows(tmp_path / "talks.jsonl", [talk("one")])
 
-    def convert_slowly(*args: object) -> object:
+    def convert_slowly(*args: object, **options: object) -> object:
         with path.open("a") as file:
             file.write(json.dumps(talk("two")) + "\n")
-        return real(*args)
+        return real(*args, **options)
 
     real = importing.convert
     monkeypatch.setattr(importing, "convert", convert_slowly)

@@ -18,7 +18,9 @@ def written(folder: Path, count: int, size: int = 10) -> None:
     writer = PartWriter(folder, (NUMBERS, TEXTS))
     for number in range(count):
         writer.append({"n": number, "t": f"text {number}"}, size)
-    writer.close()
+        if writer.full:
+            writer.finish_part()
+    writer.finish_part()
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

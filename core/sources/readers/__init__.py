@@ -3,7 +3,7 @@
 It knows file formats. What a row means is `core.dialects`' business.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -30,14 +30,15 @@ _READERS = {
 }
 
 
-def read_rows(path: Path) -> Iterator[RawRow]:
-    """The raw rows of a file, or of all data files below a folder, numbered from 0 in one sequence.
+def read_rows(path: Path, only: Sequence[str] | None = None) -> Iterator[RawRow]:
+    """The raw rows of a file, or of all data files below a folder (or of `only` those named), numbered from 0
+    in one sequence.
 
     Whatever is wrong with the path as a whole raises `UnreadableSource` here, before the first row: a missing or empty
     file, a folder without data, content that is not what the name says, no row at all. What is wrong with a single row is
     that row's `problem`, with the place in its `detail`.
     """
-    rows = _rows(path, data_files(path))
+    rows = _rows(path, data_files(path, only))
     first = next(rows, None)
     if first is None:
         raise UnreadableSource(f"{shown(path)} holds no rows: choose a file or folder with at least one.")

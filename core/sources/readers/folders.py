@@ -4,7 +4,7 @@ It knows names and what Hugging Face's `save_to_disk` leaves on disk. It reads n
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.sources.readers.formats import READABLE, DataFile, checked_file, named_format
@@ -26,13 +26,16 @@ NOT_DATA = frozenset(
 """JSON files that describe a data set beside it; they are never rows when a folder is read."""
 
 
-def data_files(path: Path) -> list[DataFile]:
+def data_files(path: Path, only: Sequence[str] | None = None) -> list[DataFile]:
     """The files that hold the rows of `path`, checked against their names, sorted by path within a folder.
 
-    Hidden files and folders, Markdown, `NOT_DATA` and files of other kinds are left out. Raises `UnreadableSource` when the
+    Hidden files and folders, Markdown, `NOT_DATA` and files of other kinds are left out; `only` names the files of a folder that are
+    meant, in their order. Raises `UnreadableSource` when the
     path is missing, a file is not what its name says, or a folder has no data file.
     """
     try:
+        if only is not None:
+            return [checked_file(path / name) for name in only]
         if path.is_file():
             return [checked_file(path)]
         if not path.is_dir():
