@@ -101,11 +101,13 @@ def import_item(
     The other options name a part of a hub data set, and so say that it is one. Raises `NoSuchOrigin`, `NotOnHub`.
     """
     from core.sources import Catalogue, import_name, looks_like_hub_id
+    from core.sources.readers.formats import named_format
 
     part = {"config": config, "split": split, "revision": revision, "files": files or None}
     given = {key: value for key, value in part.items() if value is not None}
     path = Path(origin)
-    if not given and (path.exists() or origin != path.name and not looks_like_hub_id(origin)):
+    is_path = path.exists() or named_format(path) is not None or (origin != path.name and not looks_like_hub_id(origin))
+    if is_path and not given:
         return ImportItem(name=import_name(path), origin=path.resolve())
     catalogue = Catalogue.load(workspace)
     entry = catalogue.find(origin) or catalogue.on_hub(origin, config, split)

@@ -94,6 +94,10 @@ class Source:
         """The slim columns of every kept and prompt-only row (`core.sources.stored.INDEX`), in order of `row`, memory-mapped."""
         return self._index.table()
 
+    def texts(self) -> pa.ChunkedArray:
+        """What a person reads in each row of the index, in the form that searches compare; memory-mapped."""
+        return self._search.table().column("text")
+
     def conversation(self, row: int) -> Conversation:
         """The conversation of a row of the index. Raises `IndexError` where there is none."""
         return conversation_of(self._conversations.row(row), self.name, self._index.row(row)["row_id"])
@@ -192,7 +196,7 @@ class Source:
 
     def _table(self, search: str) -> pa.Table:
         table = self._index.table()
-        return table.append_column("text", self._search.table().column("text")) if search else table
+        return table.append_column("text", self.texts()) if search else table
 
     def _excerpt(self, row: int) -> str:
         conversation = self.conversation(row)

@@ -112,8 +112,6 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._error(404)
 
-    do_HEAD = do_GET
-
     def _dataset(self, repo: str) -> Dataset | None:
         found = self.hub.datasets.get(repo)
         if found is None:

@@ -79,10 +79,10 @@ def test_progress_tells_bytes(hub: HubServer, downloads: Path, listens: Listens)
 
 def test_a_gated_data_set_says_where_to_accept_its_terms(hub: HubServer, downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.add(REPO, {"train.jsonl": TALKS}, gated=True)
-    with pytest.raises(HubGated, match="accept its terms on .*/datasets/people/talks, log in"):
+    with pytest.raises(HubGated, match=r"accept its terms on .*/datasets/people/talks, log in"):
         fetch(WANTED, downloads, Unwatched())
     monkeypatch.setenv("HF_TOKEN", OTHER_TOKEN)
-    with pytest.raises(HubGated, match="your token has no access"):
+    with pytest.raises(HubGated, match=r"your token has no access"):
         fetch(WANTED, downloads, Unwatched())
     assert named_files(downloads) == []
     monkeypatch.setenv("HF_TOKEN", TOKEN)
@@ -114,17 +114,17 @@ def test_the_token_is_written_nowhere(
 
 
 def test_a_missing_data_set_may_have_been_renamed(hub: HubServer, downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HubMissing, match="no data set 'people/talks': it may have been renamed or removed.*log in"):
+    with pytest.raises(HubMissing, match=r"no data set 'people/talks': it may have been renamed or removed.*log in"):
         fetch(WANTED, downloads, Unwatched())
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with pytest.raises(HubMissing, match="may have been renamed"):
+    with pytest.raises(HubMissing, match=r"may have been renamed"):
         fetch(WANTED, downloads, Unwatched())
     assert not downloads.exists()
 
 
 def test_a_missing_revision_is_named(hub: HubServer, downloads: Path) -> None:
     hub.add(REPO, {"train.jsonl": TALKS})
-    with pytest.raises(HubRevisionMissing, match="no revision 'v9'"):
+    with pytest.raises(HubRevisionMissing, match=r"no revision 'v9'"):
         fetch(HubReference(REPO, revision="v9"), downloads, Unwatched())
 
 
@@ -153,7 +153,7 @@ def test_a_rate_limit_is_waited_out_as_told(hub: HubServer, downloads: Path, lis
 def test_a_rate_limit_without_end_is_given_up_on(hub: HubServer, downloads: Path) -> None:
     hub.add(REPO, {"train.jsonl": TALKS})
     hub.refusals = [(429, {"Retry-After": "0"})] * 50
-    with pytest.raises(HubBusy, match="too many requests"):
+    with pytest.raises(HubBusy, match=r"too many requests"):
         fetch(WANTED, downloads, Unwatched())
     assert len(hub.asked) == client.MOST_TRIES
 
@@ -161,7 +161,7 @@ def test_a_rate_limit_without_end_is_given_up_on(hub: HubServer, downloads: Path
 def test_a_rate_limit_of_an_hour_is_not_waited_out(hub: HubServer, downloads: Path) -> None:
     hub.add(REPO, {"train.jsonl": TALKS})
     hub.refusals = [(429, {"Retry-After": "3600"})]
-    with pytest.raises(HubBusy, match="try again in 3,600 s"):
+    with pytest.raises(HubBusy, match=r"try again in 3,600 s"):
         fetch(WANTED, downloads, Unwatched())
 
 
@@ -226,7 +226,7 @@ def test_a_revision_that_is_rewritten_between_listing_and_download_is_gone(hub: 
 def test_bytes_that_are_not_those_listed_are_refused(hub: HubServer, downloads: Path, large: bool) -> None:
     dataset = hub.add(REPO, {"train.jsonl": TALKS}, large={"train.jsonl"} if large else set())
     hub.on_listing = lambda: dataset.versions[0].update({"train.jsonl": TALKS.replace(b"question", b"quastion")})
-    with pytest.raises(HubDamaged, match="arrived damaged twice"):
+    with pytest.raises(HubDamaged, match=r"arrived damaged twice"):
         fetch(WANTED, downloads, Unwatched())
     assert named_files(downloads) == []
 
@@ -249,22 +249,22 @@ def test_servers_that_fail_are_asked_again(hub: HubServer, downloads: Path) -> N
     hub.refusals = [(503, {}), (500, {})]
     assert fetch(WANTED, downloads, Unwatched()).files == ("train.jsonl",)
     hub.refusals = [(503, {})] * 20
-    with pytest.raises(HubUnreachable, match="HTTP 503"):
+    with pytest.raises(HubUnreachable, match=r"HTTP 503"):
         fetch(WANTED, downloads, Unwatched())
 
 
 def test_no_network_is_one_sentence(hub: HubServer, downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubUnreachable, match="cannot be reached at http://127.0.0.1:9"):
+    with pytest.raises(HubUnreachable, match=r"cannot be reached at http://127.0.0.1:9"):
         fetch(WANTED, downloads, Unwatched())
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(HubUnreachable, match="HF_HUB_OFFLINE is set"):
+    with pytest.raises(HubUnreachable, match=r"HF_HUB_OFFLINE is set"):
         fetch(WANTED, downloads, Unwatched())
 
 
 def test_an_address_that_is_no_hub_is_one_sentence(hub: HubServer, downloads: Path) -> None:
     hub.refusals = [(200, {})]
-    with pytest.raises(HubUnreachable, match="does not answer as a hub does"):
+    with pytest.raises(HubUnreachable, match=r"does not answer as a hub does"):
         fetch(WANTED, downloads, Unwatched())
 
 
@@ -276,7 +276,7 @@ def test_a_full_disk_is_one_sentence(hub: HubServer, downloads: Path, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(download.shutil, "disk_usage", lambda _: Full)
-        with pytest.raises(NoRoom, match="needs .* MB and .* free: free some space"):
+        with pytest.raises(NoRoom, match=r"needs .* MB and .* free: free some space"):
             fetch(WANTED, downloads, Unwatched())
     real: Callable[..., object] = download._Transfer._append
 
@@ -286,7 +286,7 @@ def test_a_full_disk_is_one_sentence(hub: HubServer, downloads: Path, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(download._Transfer, "_append", fills)
-        with pytest.raises(NoRoom, match="is full: free some space and import again"):
+        with pytest.raises(NoRoom, match=r"is full: free some space and import again"):
             fetch(WANTED, downloads, Unwatched())
     assert named_files(downloads) == []
 
@@ -294,7 +294,7 @@ def test_a_full_disk_is_one_sentence(hub: HubServer, downloads: Path, monkeypatc
 @pytest.mark.parametrize("name", ["../outside.jsonl", "/abs.jsonl"])
 def test_a_listing_cannot_reach_outside_the_folder(hub: HubServer, downloads: Path, name: str) -> None:
     hub.add(REPO, {name: TALKS})
-    with pytest.raises(HubTrouble, match="cannot be a path"):
+    with pytest.raises(HubTrouble, match=r"cannot be a path"):
         fetch(HubReference(REPO, files=(name,)), downloads, Unwatched())
 
 
