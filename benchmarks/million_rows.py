@@ -26,7 +26,7 @@ SMALL, LARGE = 100_000, 1_000_000
 _WORDS = (
     "the model answers a question about tables rivers graphs parsers memory kernels cities recipes music rain engines light tests "
     "because when while often never always between under over slowly quickly and or but then each every other first last small large"
-).split()
+).split()  # noqa: SIM905
 _TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {"what": {"type": "string"}}}}}
 
 

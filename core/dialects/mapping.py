@@ -10,7 +10,7 @@ from typing import Any
 from core.dialects.dialect import Dialect
 from core.dialects.draft import Draft, RawRecord
 from core.dialects.handling import Handling, Quarantined
-from core.dialects.message_lists import read_list
+from core.dialects.message_lists import read_list, tools_of_row, with_system
 from core.dialects.registry import recognise
 from core.errors import InputError
 
@@ -96,8 +96,7 @@ class ColumnMap:
         if not renamed.get("output", True):
             del renamed["output"]  # nobody answered yet: the row is a prompt
         try:
-            dialect = recognise(renamed)
-            draft = dialect.convert(renamed, handling) if dialect is not None and not dialect.gathers else read_list(renamed, handling)
+            draft = _converted(renamed, handling)
         except Quarantined as refusal:
             raise Quarantined(refusal.reason, refusal.detail, self._own_words(refusal.field)) from None
         for turn in draft.turns:
@@ -119,6 +118,18 @@ class ColumnMap:
             if place == known or place.startswith((f"{known}.", f"{known}[")):
                 return column + place[len(known) :]
         return place
+
+
+def _converted(record: RawRecord, handling: Handling) -> Draft:
+    """The draft of a row whose columns have the names that dialects know."""
+    dialect = recognise(record)
+    draft = dialect.convert(record, handling) if dialect is not None and not dialect.gathers else read_list(record, handling)
+    # Dialects that have no such columns (plain lists of texts) leave out what was mapped on purpose.
+    draft.turns = with_system(record, draft.turns, handling)
+    if not draft.tools:
+        tools = tools_of_row(record, handling)
+        draft.tools, draft.padded = tools.tools, tools.padded
+    return draft
 
 
 def _look_up(record: Mapping[str, Any], column: str) -> tuple[bool, Any]:
