@@ -26,14 +26,15 @@ SMALL, LARGE = 100_000, 1_000_000
 _WORDS = (
     "the model answers a question about tables rivers graphs parsers memory kernels cities recipes music rain engines light tests "
     "because when while often never always between under over slowly quickly and or but then each every other first last small large"
-).split()  # noqa: SIM905
+)
 _TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {"what": {"type": "string"}}}}}
 
 
 def rows(count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
     """Conversations of one to four exchanges, about 1,500 bytes each; one in five has tools, one in a hundred an unknown role."""
     chance = random.Random(seed)
-    sentences = [" ".join(chance.choices(_WORDS, k=chance.randint(6, 18))) + "." for _ in range(4_000)]
+    words = _WORDS.split()
+    sentences = [" ".join(chance.choices(words, k=chance.randint(6, 18))) + "." for _ in range(4_000)]
     for number in range(count):
         messages = []
         for turn in range(chance.randint(1, 4)):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.conversation import Conversation
-from core.sources import BadQuery, Library, Source, SourceMissing
+from core.dialects import ColumnMap, Policy
+from core.sources import BadQuery, Library, Source, SourceMissing, import_source, prompt_hash
 from core.sources.parts import DamagedLibrary
 from core.workspace import Workspace
-from tests.sources.conftest import talk
+from tests.sources.conftest import talk, write_rows
 
 Import = Callable[..., Source]
 
@@ -267,3 +269,59 @@ def test_a_source_without_rows_or_without_quarantine_answers_too(imported: Impor
     assert (empty.page().rows, empty.page(search="x").total, empty.histogram("turns"), empty.index().num_rows) == ([], 0, [], 0)
     whole = imported([talk("one")], name="whole")
     assert (whole.quarantine_page().rows, whole.quarantine_reasons()) == ([], {})
+
+
+def test_an_accepted_source_is_no_problem_until_it_is_imported_again(imported: Import, workspace: Workspace) -> None:
+    rows = [talk("one"), "broken", "broken", "broken"]
+    source = imported(rows, name="bad")
+    assert not source.accepted
+    source.accept()
+    again = Library(workspace).source("bad")
+    assert (again.accepted, again.problem, again.doubt is None) == (True, None, False)
+    assert Library(workspace).problems() == {}
+    assert imported(rows, name="bad").problem is not None
+
+
+def test_a_selection_is_what_all_its_pages_show_and_imports_to_the_same_conversations(
+    imported: Import, workspace: Workspace, tmp_path: Path
+) -> None:
+    source = imported([talk(f"question {number} " + "x" * (number % 7), None if number % 5 == 0 else "yes") for number in range(60)])
+    wanted: dict[str, Any] = {"search": "question", "where": {"status": "kept"}, "sort": "chars", "descending": True}
+    chosen = list(source.selected(**wanted))
+    pages = [row for offset in range(0, 60, 10) for row in source.page(**wanted, offset=offset, limit=10).rows]
+    assert [row["row_id"] for row in chosen] == [row["row_id"] for row in pages]
+    assert len(chosen) == 48
+    path = write_rows(tmp_path / "chosen.jsonl", chosen)
+    copied = import_source(workspace, "chosen", path)
+    assert copied.ledger.repaired == {}
+    numbers = [row["row"] for row in pages]
+    assert [c.messages for c in copied.conversations(range(48))] == [c.messages for c in source.conversations(numbers)]
+    with pytest.raises(BadQuery):
+        source.selected(sort="nothing")
+
+
+def test_languages_are_told_from_a_sample(imported: Import) -> None:
+    english = talk("What is the capital of France, and how many people live there today?")
+    german = talk("Schreibe bitte eine kurze Geschichte über einen Hund und eine Katze im Garten.")
+    code = talk("```python\nprint(sum(range(10)))\n```", "x = 1")
+    assert imported([english] * 6 + [german] * 3 + [code]).languages == {"en": 0.6, "de": 0.3, "und": 0.1}
+    assert imported(["{broken"], name="none").languages == {}
+
+
+def test_the_prompt_hash_of_a_row_stands_in_its_index(imported: Import) -> None:
+    source = imported([talk("one"), talk("two"), talk(" one ", "another answer")])
+    hashes = source.index()["prompt_hash"].to_pylist()
+    assert hashes == [prompt_hash(conversation) for conversation in source.conversations(range(3))]
+    assert hashes[0] == hashes[2] != hashes[1]
+
+
+def test_mapped_columns_are_remembered_and_forgotten_when_asked(imported: Import) -> None:
+    rows = [{"frage": f"question {number}", "antwort": "answer"} for number in range(4)]
+    assert imported(rows).ledger.kept == 0
+    mapped = imported(rows, columns=ColumnMap({"prompt": "frage", "response": "antwort"}))
+    assert (mapped.ledger.kept, mapped.dialect, mapped.stored(0).raw) == (4, "mapped", rows[0])
+    assert imported(rows, policy=Policy({"no_user": "keep"})).info["mapping"] == {"prompt": "frage", "response": "antwort"}
+    assert imported([talk("other columns")]).ledger.kept == 1
+    imported(rows, columns=ColumnMap({"prompt": "frage", "response": "antwort"}))
+    assert imported(rows, columns=ColumnMap()).ledger.kept == 0
+    assert imported(rows).ledger.kept == 0
