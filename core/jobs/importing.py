@@ -103,7 +103,7 @@ def import_item(
     from core.sources import Catalogue, import_name, looks_like_hub_id
     from core.sources.readers.formats import named_format
 
-    part = {"config": config, "split": split, "revision": revision, "files": files or None}
+    part: dict[str, Any] = {"config": config, "split": split, "revision": revision, "files": files or None}
     given = {key: value for key, value in part.items() if value is not None}
     path = Path(origin)
     is_path = path.exists() or named_format(path) is not None or (origin != path.name and not looks_like_hub_id(origin))

@@ -74,8 +74,7 @@ class Hub:
             for sibling in info.siblings or ()
         )
         commit = info.sha or self.wanted.revision or "main"
-        card = info.card_data.to_dict() if info.card_data is not None else {}
-        configs = card.get("configs")
+        configs = info.card_data.get("configs") if info.card_data is not None else None
         if configs is None and any(file.path == "README.md" for file in files):
             configs = self._card(commit).get("configs")
         return Repository(commit, files, tuple(entry for entry in configs or () if isinstance(entry, dict)))
