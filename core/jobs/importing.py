@@ -1,5 +1,6 @@
 """Import sources into the library: files, folders and data sets of the hub, one after the other, each whole or not at all."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -106,9 +107,9 @@ def import_item(
     part: dict[str, Any] = {"config": config, "split": split, "revision": revision, "files": files or None}
     given = {key: value for key, value in part.items() if value is not None}
     path = Path(origin)
-    is_path = path.exists() or named_format(path) is not None or (origin != path.name and not looks_like_hub_id(origin))
+    is_path = os.path.lexists(path) or named_format(path) is not None or (origin != path.name and not looks_like_hub_id(origin))
     if is_path and not given:
-        return ImportItem(name=import_name(path), origin=path.resolve())
+        return ImportItem(name=import_name(path), origin=Path(os.path.realpath(path)))  # unlike Path.resolve, no error for a link to itself
     catalogue = Catalogue.load(workspace)
     entry = catalogue.find(origin) or catalogue.on_hub(origin, config, split)
     if entry is not None:

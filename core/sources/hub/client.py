@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from huggingface_hub import DatasetCard, HfApi, constants, get_session, get_token, hf_hub_url
-from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import RevisionNotFoundError
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
 from core.sources.hub.reference import HubReference
@@ -76,7 +76,7 @@ class Hub:
         commit = info.sha or self.wanted.revision or "main"
         configs = info.card_data.get("configs") if info.card_data is not None else None
         if configs is None and any(file.path == "README.md" for file in files):
-            configs = self._card(commit).get("configs")
+            configs = self._card_configs(commit)
         return Repository(commit, files, tuple(entry for entry in configs or () if isinstance(entry, dict)))
 
     def _info(self, revision: str | None) -> Any:
@@ -92,13 +92,16 @@ class Hub:
                 raise
             return self._api.dataset_info(self.wanted.repo, revision=whole[0], files_metadata=True, timeout=TIMEOUT)
 
-    def _card(self, commit: str) -> dict[str, Any]:
+    def _card_configs(self, commit: str) -> Any:
+        text = self.ask(lambda: self._beginning("README.md", commit, _README_LIMIT)).decode("utf-8", "replace")
         try:
-            with self.opened("README.md", commit, end=_README_LIMIT) as response:
-                text = b"".join(response.iter_raw())[:_README_LIMIT].decode("utf-8", "replace")
-            return dict(DatasetCard(text, ignore_metadata_errors=True).data.to_dict())
-        except (EntryNotFoundError, ValueError):
-            return {}
+            return DatasetCard(text, ignore_metadata_errors=True).data.get("configs")
+        except Exception:  # noqa: BLE001 - a card that is no YAML, in whatever way, says nothing about the files
+            return None
+
+    def _beginning(self, path: str, commit: str, size: int) -> bytes:
+        with self.opened(path, commit, end=size) as response:
+            return b"".join(response.iter_raw())[:size]
 
     @contextmanager
     def opened(self, path: str, commit: str, start: int = 0, end: int | None = None) -> Iterator[Any]:

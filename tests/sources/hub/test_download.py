@@ -304,3 +304,11 @@ def test_only_the_files_of_the_split_are_fetched_and_read(hub: HubServer, worksp
     import_source(workspace, "train", WANTED)
     source = import_source(workspace, "test", HubReference(REPO, split="test"))
     assert [conversation.messages[0].content for conversation in source.conversations(range(source.rows))] == ["c"]
+
+
+def test_a_card_that_only_the_readme_has_is_read_there(hub: HubServer, downloads: Path) -> None:
+    card = b"---\nconfigs:\n- config_name: main\n  data_files:\n  - split: train\n    path: odd/*.jsonl\n---\n# Talks\n"
+    hub.add(REPO, {"README.md": card, "odd/a.jsonl": TALKS, "train.jsonl": TALKS})
+    assert fetch(HubReference(REPO, config="main"), downloads, Unwatched()).files == ("odd/a.jsonl",)
+    hub.add(REPO, {"README.md": b"---\n: [broken\n---\n", "train.jsonl": TALKS})
+    assert fetch(WANTED, downloads / "other", Unwatched()).files == ("train.jsonl",)
