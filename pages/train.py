@@ -29,8 +29,8 @@ def _settings(known: list[Dataset]) -> tuple[Dataset, dict[str, Any], int | None
     prompts = st.number_input("Held-out prompts to measure", 5, 10_000, 120, 5, key="train-prompts", persist_state="session")
     st.caption("Each is decoded twice, with and without the drafter, so that both outputs can be compared.")
     with st.expander("Shape and learning rate", icon=":material/tune:"):
-        layers = st.number_input("Draft layers", 1, 8, 1, key="train-layers", persist_state="session")
-        st.caption("One is enough for a small target and drafts fastest; large targets have up to five.")
+        layers = st.number_input("Draft layers", 1, 8, 3, key="train-layers", persist_state="session")
+        st.caption("Copying a name takes at least two; drafters of large targets have five.")
         block = st.number_input("Block size in tokens", 2, 32, 8, key="train-block", persist_state="session")
         st.caption("So many tokens can come out of one round at most, the target's own included.")
         rate = st.number_input("Peak learning rate", 1e-5, 1e-1, 1.2e-2, 1e-3, format="%.4f", key="train-rate", persist_state="session")

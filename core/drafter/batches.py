@@ -36,7 +36,7 @@ class Batch:
     choices: Tensor
     """[conversations, anchors, slots - 1] int64, the target's own choice for drafted slots 1, 2, ..."""
     valid: Tensor
-    """[conversations, anchors, slots - 1] bool: supervised, and so is everything since the anchor"""
+    """[conversations, anchors, slots - 1] bool: supervised, and so is everything since the anchor, all of it the target's own choice"""
 
 
 class AnchorBatches:
@@ -60,6 +60,9 @@ class AnchorBatches:
         self._slots = block_size - 1
         self._seed = seed
         self._run = rows.supervised_run
+        # Where the text leaves what the target would say, its choices after that answer a text that no draft can know of.
+        self._followed = np.zeros(rows.tokens, np.bool_)
+        self._followed[:-1] = rows.ids[1:] == states.choices[:-1]
         # An anchor is a supervised token with a supervised one after it and at least one token of context before it.
         possible = self._run >= 2
         possible[rows.offsets[:-1][np.diff(rows.offsets) > 0]] = False
@@ -111,6 +114,7 @@ class AnchorBatches:
         valid = (slots < self._run[flat][..., None]) & ~repeated[..., None]
         # What the target would say for slot i comes from the token before it, at anchor + i - 1.
         said = np.minimum(flat[..., None] + slots - 1, self._rows.tokens - 1)
+        valid[..., 1:] &= np.logical_and.accumulate(self._followed[said[..., :-1]], axis=-1)
         anchors = flat - self._rows.offsets[rows][:, None]
         return Batch(
             rows=tuple(rows.tolist()),

@@ -140,8 +140,7 @@ def fit(
             for parameter, *gradients in zip(model.parameters(), *(part.gradients for part in parts), strict=True):
                 parameter.grad = torch.stack(gradients).sum(0) / slots
             torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-            for optimizer, _ in optimizers:
-                optimizer.step()
+            list(lanes.map(_step, [optimizer for optimizer, _ in optimizers]))
             losses.append(sum(part.loss for part in parts) / slots)
             if not math.isfinite(losses[-1]):
                 raise TrainingDiverged(
@@ -169,12 +168,19 @@ def fit(
 
 
 def _optimizers(model: DraftModel, settings: TrainSettings) -> list[tuple[torch.optim.Optimizer, float]]:
-    """Muon for the matrices, AdamW for the norms, each with its peak rate."""
-    matrices = [parameter for parameter in model.parameters() if parameter.ndim == 2]
+    """Muon for the matrices, in two halves that can be worked on side by side, and AdamW for the norms; each with its peak rate."""
+    matrices = sorted((parameter for parameter in model.parameters() if parameter.ndim == 2), key=Tensor.numel)
     vectors = [parameter for parameter in model.parameters() if parameter.ndim != 2]
-    muon = torch.optim.Muon(matrices, lr=0.0, weight_decay=settings.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
+    muons = [
+        torch.optim.Muon(half, lr=0.0, weight_decay=settings.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
+        for half in (matrices[::2], matrices[1::2])
+    ]
     adamw = torch.optim.AdamW(vectors, lr=0.0, betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
-    return [(muon, settings.learning_rate), (adamw, settings.vector_rate)]
+    return [*((muon, settings.learning_rate) for muon in muons), (adamw, settings.vector_rate)]
+
+
+def _step(optimizer: torch.optim.Optimizer) -> None:
+    optimizer.step()
 
 
 def _batches(rows: TokenizedRows, states: HiddenStates, chosen: Sequence[int], settings: TrainSettings) -> AnchorBatches:

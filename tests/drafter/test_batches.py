@@ -30,7 +30,9 @@ def test_runs_count_supervised_tokens_up_to_the_next_break_or_the_rows_end() -> 
     assert found.supervised_run.tolist() == [2, 1, 0, 1, 2, 1, 0, 1]
 
 
-def test_slots_are_valid_exactly_while_supervision_lasts(rows: TokenizedRows, batches: AnchorBatches, states: HiddenStates) -> None:
+def test_slots_are_valid_exactly_while_the_text_is_supervised_and_the_targets_own(
+    rows: TokenizedRows, batches: AnchorBatches, states: HiddenStates
+) -> None:
     for step in range(20):
         for batch in batches.step(step):
             for place, row in enumerate(batch.rows):
@@ -45,8 +47,9 @@ def test_slots_are_valid_exactly_while_supervision_lasts(rows: TokenizedRows, ba
                         continue
                     for slot in range(1, BLOCK):
                         supervised = anchor + slot < len(ids) and bool(mask[anchor : anchor + slot + 1].all())
-                        assert bool(batch.valid[place, number, slot - 1]) == supervised
-                        if supervised:
+                        own = supervised and all(ids[anchor + past] == said[anchor + past - 1] for past in range(1, slot))
+                        assert bool(batch.valid[place, number, slot - 1]) == own
+                        if own:
                             assert batch.choices[place, number, slot - 1] == said[anchor + slot - 1]
 
 
