@@ -1,9 +1,8 @@
-"""Ends one run, whoever asked for it: `python -m core.runs.stopper RUN_FOLDER`, detached, so that the dashboard need not wait.
+"""Ends one run. For the dashboard this is a process of its own, so that no page need wait.
 
 The asking, the SIGTERM and the SIGKILL happen here even when the server that was clicked goes away meanwhile.
 """
 
-import sys
 from pathlib import Path
 
 from core.runs.files import read_json
@@ -20,7 +19,3 @@ def stop_run(folder: Path, grace: float = GRACE) -> None:
     recorded = read_json(folder / "process.json")
     if recorded is not None:
         stop(ProcessId.from_json(recorded), grace)
-
-
-if __name__ == "__main__":
-    stop_run(Path(sys.argv[1]))

@@ -159,7 +159,7 @@ class RunStore:
             folder = self._create(kind, spec, entry, title, owns)
         with (folder / "stdout.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "core.runs.worker", str(folder)],
+                [sys.executable, "-m", "core.runs", "execute", str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -205,7 +205,7 @@ class RunStore:
             stop_run(run.folder, grace)
             return
         stopper = subprocess.Popen(
-            [sys.executable, "-m", "core.runs.stopper", str(run.folder)],
+            [sys.executable, "-m", "core.runs", "stop", str(run.folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """Executes one run: calls the function that the run names, reports what it says, writes how it ended.
 
-`python -m core.runs.worker RUN_FOLDER` is the detached process behind every button; the command line calls `execute` in its own
-process. It does not know what the work is.
+A detached process does it for every button (`core.runs.__main__`); the command line calls `execute` in its own process. It does not know
+what the work is.
 """
 
 import errno
@@ -159,7 +159,3 @@ def _signals_ask_to_stop(context: RunContext) -> Iterator[None]:
     finally:
         for which, handler in before.items():
             signal.signal(which, handler)
-
-
-if __name__ == "__main__":
-    raise SystemExit(0 if execute(Path(sys.argv[1]))["state"] == "done" else 1)
