@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    seconds: Annotated[float, typer.Option(help="How long to train, in seconds.", min=1.0)] = 110.0,
+    seconds: Annotated[float, typer.Option(help="How long to train, in seconds.", min=1.0)] = 118.0,
     as_json: AsJSON = False,
     home: Annotated[
         str | None, typer.Option("--home", help="The workspace folder; without it a fresh one is made.", show_default=False)
