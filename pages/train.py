@@ -25,7 +25,7 @@ def _settings(known: list[Dataset]) -> tuple[Dataset, dict[str, Any], int | None
     dataset = next(dataset for dataset in known if dataset.name == name)
     st.caption(f"{count(dataset.manifest.rows)} rows · target {current.target_label(str(dataset.manifest.recipe['target']['path']))}")
     seconds = st.number_input("Training time in seconds", 5, 86_400, 110, 5, key="train-seconds", persist_state="session")
-    st.caption("After two minutes the demo target accepts above three tokens a round; longer is better, ever more slowly.")
+    st.caption("After two minutes the demo target accepts nearly three tokens a round; longer is better, ever more slowly.")
     prompts = st.number_input("Held-out prompts to measure", 5, 10_000, 120, 5, key="train-prompts", persist_state="session")
     st.caption("Each is decoded twice, with and without the drafter, so that both outputs can be compared.")
     with st.expander("Shape and learning rate", icon=":material/tune:"):
