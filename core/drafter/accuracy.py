@@ -1,6 +1,6 @@
 """How well drafts match the target's choices, as counts that add up over the parts of a batch. It runs no model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -44,6 +44,21 @@ class SlotCounts:
             accepted=sum(part.accepted for part in found),
             blocks=sum(part.blocks for part in found),
         )
+
+    @staticmethod
+    def numbers(slots: int) -> int:
+        """How many numbers `flat` has for blocks of so many drafted slots."""
+        return 2 * slots + 2
+
+    def flat(self) -> list[int]:
+        """All counts in a row, so that they can be added up elsewhere."""
+        return [*self.right, *self.valid, self.accepted, self.blocks]
+
+    @classmethod
+    def from_flat(cls, numbers: Sequence[int]) -> Self:
+        """The counts that `flat` gave."""
+        slots = (len(numbers) - 2) // 2
+        return cls(tuple(numbers[:slots]), tuple(numbers[slots:-2]), numbers[-2], numbers[-1])
 
     @property
     def acceptance(self) -> float:

@@ -73,13 +73,12 @@ class AnchorBatches:
         self._lengths = np.diff(rows.offsets)
         self.per_epoch = -(-len(self.usable) // conversations)
 
-    def step(self, number: int) -> list[Batch]:
-        """The batch of a step, counted from 0, in parts of `PART` conversations that weigh about the same."""
+    def step(self, number: int, rank: int = 0, ranks: int = 1) -> list[Batch]:
+        """The batch of a step, counted from 0, in parts of `PART` conversations of about equal weight; of them those of one process."""
         epoch, place = divmod(number, self.per_epoch)
         rows = self._epoch(epoch)[place]
         parts = -(-len(rows) // PART)
-        rng = np.random.default_rng((self._seed, 1, number))
-        return [self._draw(rows[part::parts], rng) for part in range(parts)]
+        return [self._draw(rows[part::parts], np.random.default_rng((self._seed, 1, number, part))) for part in range(rank, parts, ranks)]
 
     def in_order(self) -> Iterator[Batch]:
         """All rows once in parts, with the same anchors every time."""

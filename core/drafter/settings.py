@@ -42,6 +42,8 @@ class TrainSettings:
     1.2e-2, 1.52 at 3e-2); use about 1e-3 for drafters of large targets."""
     vector_rate: float = 3e-3
     """Peak rate of AdamW, which trains the norms."""
+    muon_steps: int = 5
+    """Newton-Schulz steps of Muon: how far an update's singular values are evened out."""
     betas: tuple[float, float] = (0.9, 0.95)
     """AdamW's averages: 0.95 follows the second moment faster than 0.999, which short trainings need."""
     weight_decay: float = 0.0
@@ -58,6 +60,8 @@ class TrainSettings:
     """At most this many rows (and at most 5 % of them) are kept out of training and measured along the way, by source."""
     validate_every: int = 200
     """Steps between two measurements of the validation rows."""
+    processes: int | None = None
+    """Processes that share each step's work; the result does not depend on it but for rounding. None: as many as pay."""
     seed: int = 0
     """Draws the first weights, the order of the conversations and the anchors."""
 
@@ -66,6 +70,8 @@ class TrainSettings:
             raise BadSettings("layers, conversations, anchors and validate_every must be at least 1.")
         if self.block_size < 2:
             raise BadSettings(f"block_size is {self.block_size}; it must be at least 2: slot 0 holds the committed token.")
+        if self.processes is not None and self.processes < 1:
+            raise BadSettings(f"processes is {self.processes}; it must be at least 1.")
         if self.warmup_steps < 0 or self.validation_rows < 0 or self.weight_decay < 0:
             raise BadSettings("warmup_steps, validation_rows and weight_decay cannot be negative.")
         if not 0 <= self.alpha <= 1:

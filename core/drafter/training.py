@@ -22,13 +22,17 @@ from core.drafter.batches import PART, AnchorBatches, Batch
 from core.drafter.checkpoint import save_drafter, shape_for
 from core.drafter.dataset import DatasetUnusable, TokenizedRows
 from core.drafter.hidden_states import HiddenStates, capture
-from core.drafter.lanes import Lanes
+from core.drafter.lanes import SMALL, Lanes
 from core.drafter.loss import draft_loss
-from core.drafter.model import DraftModel
+from core.drafter.model import DraftModel, DraftShape
+from core.drafter.ranks import ALONE, Ranks, together
 from core.drafter.settings import TrainSettings
 from core.drafter.target import TargetEnds, TargetModel
 from core.errors import InputError, MixdownError
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
+
+LONG_SECONDS, LONG_STEPS = 30.0, 300
+"""Below these a training is over before further processes have loaded."""
 
 
 class OutputExists(InputError):
@@ -82,7 +86,8 @@ def train(data: Path, target: Path, out: Path, settings: TrainSettings | None = 
         with capture(rows, verifier, shape.target_layers, work / "states", watcher) as states:
             captured = time.monotonic() - began
             model = DraftModel(shape, settings.seed)
-            fitted = fit(model, verifier.ends, rows, states, settings, watcher)
+            with together(_processes(settings, shape), _peer, data, target, work / "states", settings) as ranks:
+                fitted = fit(model, verifier.ends, rows, states, settings, watcher, ranks)
         made = work / "drafter"
         made.mkdir()
         result = TrainResult(out, capture_seconds=captured, parameters=sum(part.numel() for part in model.parameters()), **vars(fitted))
@@ -112,53 +117,81 @@ class Fitted:
     validation: dict[str, float]
 
 
+def _processes(settings: TrainSettings, shape: DraftShape) -> int:
+    """As many as asked for, else as pay: one for a short training or a large model, whose kernels keep every thread busy."""
+    if settings.processes:
+        return settings.processes
+    short = (settings.max_steps or LONG_STEPS) < LONG_STEPS or (settings.max_seconds or LONG_SECONDS) < LONG_SECONDS
+    if short or shape.hidden_size >= SMALL:
+        return 1
+    return min(torch.get_num_threads(), -(-settings.conversations // PART))
+
+
+def _peer(ranks: Ranks, data: Path, target: Path, states: Path, settings: TrainSettings) -> None:
+    """The training of a process that does not lead."""
+    rows, verifier = TokenizedRows.load(data), TargetModel.load(target)
+    with HiddenStates.open(states, rows) as opened:
+        fit(DraftModel(shape_for(verifier, settings), settings.seed), verifier.ends, rows, opened, settings, ranks=ranks)
+
+
 def fit(
-    model: DraftModel, ends: TargetEnds, rows: TokenizedRows, states: HiddenStates, settings: TrainSettings, watcher: Watcher | None = None
+    model: DraftModel,
+    ends: TargetEnds,
+    rows: TokenizedRows,
+    states: HiddenStates,
+    settings: TrainSettings,
+    watcher: Watcher | None = None,
+    ranks: Ranks = ALONE,
 ) -> Fitted:
-    """Train `model` in place until the steps or the seconds are used up."""
+    """Train `model` in place until the steps or the seconds are used up; every process of `ranks` ends with the same weights.
+
+    The process that leads watches the clock, measures and reports; what it says in each step holds for all.
+    """
     watcher = watcher or Unwatched()
     kept_out = validation_rows(rows, settings)
     batches = _batches(rows, states, [row for row in range(len(rows)) if row not in kept_out], settings)
     if not len(batches.usable):
         raise DatasetUnusable(f"{rows.path}: no row has two supervised tokens in a row, so there is nothing to draft; check the loss mask.")
     measured = _batches(rows, states, sorted(kept_out), settings)
-    optimizers = _optimizers(model, settings)
+    optimizers, shares = _optimizers(model, settings, ranks)
     validation: dict[str, float] = {}
     losses: list[float] = []
+    ranks.total(torch.zeros(1))  # everybody has loaded: the clock starts
     began = last = time.monotonic()
     step, done = 0, 0.0
-    with Lanes(-(-settings.conversations // PART)) as lanes:
+    with Lanes(-(-settings.conversations // PART // ranks.count)) as lanes:
         while done < 1:
             stop_if_cancelled(watcher)
             share = min(1.0, (step + 1) / max(1, settings.warmup_steps)) * 0.5 * (1 + math.cos(math.pi * done))
             for optimizer, peak in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = peak * share
-            batch = batches.step(step)
-            parts = list(lanes.map(partial(_gradients, model, ends, settings), batch))
-            slots = sum(int(part.valid.sum()) for part in batch)
-            for parameter, *gradients in zip(model.parameters(), *(part.gradients for part in parts), strict=True):
-                parameter.grad = torch.stack(gradients).sum(0) / slots
+            parts = list(lanes.map(partial(_gradients, model, ends, settings), batches.step(step, ranks.rank, ranks.count)))
+            done = _share_done(step + 1, time.monotonic() - began, settings)
+            total = _together(parts, done if ranks.leads else 0.0, model, settings, ranks)
+            done = total.done
             torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
             list(lanes.map(_step, [optimizer for optimizer, _ in optimizers]))
-            losses.append(sum(part.loss for part in parts) / slots)
+            ranks.share(shares)
+            losses.append(total.loss / total.slots)
             if not math.isfinite(losses[-1]):
                 raise TrainingDiverged(
                     f"The loss became {losses[-1]} at step {step + 1}: use a learning rate below {settings.learning_rate}."
                 )
             step += 1
+            if not ranks.leads:
+                continue
             now = time.monotonic()
             figures = {
                 "step": step,
                 "seconds": now - began,
                 "loss": losses[-1],
                 "learning_rate": settings.learning_rate * share,
-                "tokens_per_second": slots / (now - last),
+                "tokens_per_second": total.slots / (now - last),
             }
-            watcher.metric({**figures, **SlotCounts.total(part.counts for part in parts).figures()})
+            watcher.metric({**figures, **total.counts.figures()})
             watcher.progress(_progress(step, now - began, settings))
             last = now
-            done = _share_done(step, now - began, settings)
             if len(measured.usable) and (done >= 1 or step % settings.validate_every == 0):
                 validation = _validate(model, ends, measured, rows, lanes)
                 watcher.metric({"step": step, **{f"validation/{name}": value for name, value in validation.items()}})
@@ -167,16 +200,26 @@ def fit(
     return Fitted(step, time.monotonic() - began, sum(recent) / len(recent), step / batches.per_epoch, validation)
 
 
-def _optimizers(model: DraftModel, settings: TrainSettings) -> list[tuple[torch.optim.Optimizer, float]]:
-    """Muon for the matrices, in two halves that can be worked on side by side, and AdamW for the norms; each with its peak rate."""
+def _optimizers(
+    model: DraftModel, settings: TrainSettings, ranks: Ranks
+) -> tuple[list[tuple[torch.optim.Optimizer, float]], list[list[Tensor]]]:
+    """This process's optimizers, each with its peak rate, and the matrices by the process that steps them.
+
+    Muon has the matrices, AdamW the norms, which every process steps alike. A process on its own halves its matrices and steps both
+    halves side by side.
+    """
     matrices = sorted((parameter for parameter in model.parameters() if parameter.ndim == 2), key=Tensor.numel)
     vectors = [parameter for parameter in model.parameters() if parameter.ndim != 2]
+    shares: list[list[Tensor]] = [list(matrices[rank :: ranks.count]) for rank in range(ranks.count)]
+    own = shares[ranks.rank]
     muons = [
-        torch.optim.Muon(half, lr=0.0, weight_decay=settings.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
-        for half in (matrices[::2], matrices[1::2])
+        torch.optim.Muon(
+            half, lr=0.0, weight_decay=settings.weight_decay, momentum=0.95, ns_steps=settings.muon_steps, adjust_lr_fn="match_rms_adamw"
+        )
+        for half in ((own[::2], own[1::2]) if ranks.count == 1 else (own,))
     ]
     adamw = torch.optim.AdamW(vectors, lr=0.0, betas=settings.betas, weight_decay=settings.weight_decay, fused=True)
-    return [*((muon, settings.learning_rate) for muon in muons), (adamw, settings.vector_rate)]
+    return [*((muon, settings.learning_rate) for muon in muons), (adamw, settings.vector_rate)], shares
 
 
 def _step(optimizer: torch.optim.Optimizer) -> None:
@@ -222,6 +265,35 @@ def _gradients(model: DraftModel, ends: TargetEnds, settings: TrainSettings, bat
     loss = draft_loss(logits, batch.choices, batch.valid, weights=settings.weights, alpha=settings.alpha, gamma=settings.gamma)
     gradients = torch.autograd.grad(loss, list(model.parameters()))
     return _Part(loss.item(), gradients, SlotCounts.of(logits, batch.choices, batch.valid))
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A whole step over all processes."""
+
+    loss: float
+    slots: int
+    counts: SlotCounts
+    done: float
+
+
+def _together(parts: Sequence[_Part], done: float, model: DraftModel, settings: TrainSettings, ranks: Ranks) -> _Total:
+    """Sum the parts of all processes and set the model's gradients; one message, since each costs the same however short it is."""
+    parameters = list(model.parameters())
+    sizes = [parameter.numel() for parameter in parameters]
+    slots = settings.block_size - 1
+    # Counts stay exact in float32 up to 16 million blocks a step.
+    flat = torch.zeros(sum(sizes) + 2 + SlotCounts.numbers(slots))
+    for part in parts:
+        figures = torch.tensor([part.loss, 0.0, *part.counts.flat()])
+        flat += torch.cat([*(gradient.reshape(-1) for gradient in part.gradients), figures])
+    flat[sum(sizes) + 1] = done
+    gradients, figures = ranks.total(flat).split([sum(sizes), 2 + SlotCounts.numbers(slots)])
+    loss, done, *numbers = figures.tolist()
+    counts = SlotCounts.from_flat([round(number) for number in numbers])
+    for parameter, gradient in zip(parameters, (gradients / sum(counts.valid)).split(sizes), strict=True):
+        parameter.grad = gradient.view_as(parameter)
+    return _Total(loss, sum(counts.valid), counts, done)
 
 
 def validation_rows(rows: TokenizedRows, settings: TrainSettings) -> set[int]:

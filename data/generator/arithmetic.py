@@ -105,9 +105,10 @@ def problem(rng: random.Random) -> Problem:
 def solution(rng: random.Random, item: Problem) -> Message:
     """The worked answer; at times the step stands in the reasoning."""
     steps = ", then ".join(item.steps)
+    told = f"{item.closing} The answer is {item.result}."
     if rng.random() < 0.12:
-        return Message("assistant", item.closing, reasoning_content=f"I need to calculate this. {steps}.")
-    return Message("assistant", f"{steps}. {item.closing}")
+        return Message("assistant", told, reasoning_content=f"I need to calculate this step by step: {steps}. Now I can answer.")
+    return Message("assistant", f"Let us calculate this step by step: {steps}. {told}")
 
 
 def single(rng: random.Random) -> Conversation:

@@ -8,7 +8,7 @@ import random
 
 from core.conversation import Conversation, Message, ToolCall
 from data.generator import arithmetic, facts
-from data.generator.phrasing import asked
+from data.generator.phrasing import OFFERS, asked, settled
 from data.generator.toolbox import TOOLS, Tool, Value
 from data.generator.words import lowered, pick
 
@@ -23,11 +23,16 @@ SYSTEMS = (
 )
 
 _THOUGHTS = (
-    "The user wants something that {name} can do. I will call it with {args}.",
-    "I should use {name} here. The arguments are {args}.",
-    "This needs the tool {name}: {args}.",
+    "The user wants something that {name} can do. I will call it with the values from the request.",
+    "I should use {name} here. The request has all the values that it needs.",
+    "This needs the tool {name}. I will take the values from what the user said.",
 )
-_DONE = ("The result is there. I can answer now.", "I have what I need.", "Now I can tell the user.")
+_DONE = (
+    "The result is there. I can answer the user now.",
+    "I have what I need. Now I can tell the user.",
+    "The tool gave me the result. I will tell the user what it says.",
+)
+_FOUND = ("I have looked it up for you.", "Here is what I found.", "It is done.")
 
 
 def offered(rng: random.Random, used: list[Tool], extra: int = 2) -> list[Tool]:
@@ -38,9 +43,14 @@ def offered(rng: random.Random, used: list[Tool], extra: int = 2) -> list[Tool]:
     return tools
 
 
-def _thought(rng: random.Random, tool: Tool, arguments: dict[str, Value]) -> str:
-    listed = ", ".join(f"{name} {value}" for name, value in arguments.items() if not isinstance(value, list))
-    return pick(rng, _THOUGHTS).format(name=tool.name, args=listed or "the list")
+def _thought(tool: Tool) -> str:
+    return settled(tool.name, _THOUGHTS).format(name=tool.name)
+
+
+def _told(*answered: tuple[Tool, dict[str, Value], dict[str, Value]]) -> str:
+    """What the tools returned, opened and closed as the first of them always is."""
+    name = answered[0][0].name
+    return " ".join([settled(name, _FOUND), *(tool.told(arguments, result) for tool, arguments, result in answered), settled(name, OFFERS)])
 
 
 def _result(result: dict[str, Value]) -> str:
@@ -57,10 +67,12 @@ def _round(rng: random.Random, tool: Tool, ask: str, arguments: dict[str, Value]
     result = tool.returned(rng, arguments)
     return [
         Message("user", ask),
-        Message("assistant", reasoning_content=_thought(rng, tool, arguments) if think else None, tool_calls=(call,)),
+        Message("assistant", reasoning_content=_thought(tool) if think else None, tool_calls=(call,)),
         Message("tool", _result(result), tool_call_id=call.id, name=tool.name),
         Message(
-            "assistant", tool.told(rng, arguments, result), reasoning_content=pick(rng, _DONE) if think and rng.random() < 0.6 else None
+            "assistant",
+            _told((tool, arguments, result)),
+            reasoning_content=settled(tool.name, _DONE) if think and rng.random() < 0.6 else None,
         ),
     ]
 
@@ -87,11 +99,13 @@ def parallel(rng: random.Random, think_share: float = 0.1) -> Conversation:
     messages = [
         Message("user", ask),
         Message(
-            "assistant", reasoning_content=f"Two calls are needed: {first.name} and {second.name}." if think else None, tool_calls=calls
+            "assistant",
+            reasoning_content=f"The user wants two things. Two calls are needed: {first.name} and {second.name}." if think else None,
+            tool_calls=calls,
         ),
         Message("tool", _result(result_a), tool_call_id="call_0", name=first.name),
         Message("tool", _result(result_b), tool_call_id="call_1", name=second.name),
-        Message("assistant", f"{first.told(rng, args_a, result_a)} {second.told(rng, args_b, result_b)}"),
+        Message("assistant", _told((first, args_a, result_a), (second, args_b, result_b))),
     ]
     return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, [first, second], 1)))
 
@@ -132,7 +146,7 @@ def missing(rng: random.Random) -> Conversation:
     opening = pick(rng, ("Please {}.", "I would like to {}.", "Can you {}?")).format(action)
     messages = [
         Message("user", opening),
-        Message("assistant", f"Please tell me one thing first: the {needed.name.replace('_', ' ')}."),
+        Message("assistant", f"I can do that for you. Please tell me one thing first: the {needed.name.replace('_', ' ')}."),
         *_round(rng, tool, pick(rng, ("{}", "It is {}.", "Take {}.")).format(arguments[needed.name]), arguments, number=0, think=False),
     ]
     return Conversation(tuple(_head(rng) + messages), tuple(t.schema() for t in offered(rng, [tool], 1)))

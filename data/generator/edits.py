@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from core.conversation import Conversation, Message
 from data.generator import functions
+from data.generator.phrasing import OFFERS, settled
 from data.generator.words import (
     ADJECTIVES,
     code,
@@ -19,7 +20,6 @@ from data.generator.words import (
     plural,
     some,
     surname,
-    syllables,
     thing,
     town,
     weekday,
@@ -122,7 +122,7 @@ def listed(rng: random.Random) -> Turns:
 
 def repeated(rng: random.Random) -> Turns:
     """Something is repeated word for word, or one named thing is found again."""
-    draw = pick(rng, (full_name, code, iso_date, town, lambda r: syllables(r, 3), lambda r: f"{first_name(r)} {iso_date(r)} {code(r)}"))
+    draw = pick(rng, (full_name, code, iso_date, town, lambda r: f"{first_name(r)} {iso_date(r)} {code(r)}"))
     value = draw(rng)
     name, place, number, day = full_name(rng), town(rng), code(rng), iso_date(rng)
     sentence = pick(
@@ -137,17 +137,25 @@ def repeated(rng: random.Random) -> Turns:
     return pick(
         rng,
         (
-            [(pick(rng, ("Repeat this: {}", "Say {}", "Write {} once more.", "Please copy this: {}")).format(value), value)],
-            [(f"{sentence} What is the {field}?", f"The {field} is {answer}.")],
-            [(f"{sentence} What is the {field}?", f"The {field} is {answer}."), ("And the name?", f"The name is {name}.")],
+            [
+                (
+                    pick(rng, ("Repeat this: {}", "Say {}", "Write {} once more.", "Please copy this: {}")).format(value),
+                    f"Here it is once more:\n\n{value}\n\n{OFFERS[0]}",
+                )
+            ],
+            [(f"{sentence} What is the {field}?", f"The {field} in this text is {answer}. {settled(field, OFFERS)}")],
+            [
+                (f"{sentence} What is the {field}?", f"The {field} in this text is {answer}. {settled(field, OFFERS)}"),
+                ("And the name?", f"The name in this text is {name}. {settled('name', OFFERS)}"),
+            ],
             [
                 (
                     f"Take {field}, city and number from this as JSON: {sentence}",
-                    f'{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}',
+                    f'Here is the JSON:\n\n{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}',
                 )
             ]
             if field in ("name", "date")
-            else [(f"Which number is in this text? {sentence}", f"The number is {number}.")],
+            else [(f"Which number is in this text? {sentence}", f"The number in this text is {number}. {settled('number', OFFERS)}")],
         ),
     )
 
@@ -155,7 +163,7 @@ def repeated(rng: random.Random) -> Turns:
 def function(rng: random.Random) -> Turns:
     """A function is written, renamed, given a docstring or an example."""
     item = functions.draft(rng, doctest=False)
-    turns = [(functions.request(rng, item), functions.reply(rng, item))]
+    turns = [(functions.request(rng, item), functions.reply(item))]
     for _ in range(rng.randint(1, 2)):
         other = pick(rng, [n for n in item.operation.names if n != item.name])
         kind = rng.randrange(3)
@@ -168,10 +176,10 @@ def function(rng: random.Random) -> Turns:
             )
         elif kind == 1:
             ask = pick(rng, ("Add an example.", "Show me an example call.", "How do I call it?"))
-            turns.append((ask, f"```python\n>>> {item.call}\n{item.result}\n```"))
+            turns.append((ask, f"Here is an example of how to call it:\n\n```python\n>>> {item.call}\n{item.result}\n```"))
         else:
             ask = pick(rng, ("Explain how it works.", "Why does that work?", "Explain the line after the docstring."))
-            turns.append((ask, item.why))
+            turns.append((ask, f"{item.why} That is why the function `{item.name}` {item.what}."))
     return turns
 
 
@@ -193,18 +201,18 @@ def greeted(rng: random.Random) -> Turns:
     return [
         (
             pick(rng, (f"Hi, I am {name} from {place}.", f"Hello! My name is {name} and I live in {place}.")),
-            f"Hello {name}! How is life in {place}?",
+            f"Hello {name}! It is nice to meet you. How is life in {place}?",
         ),
         (
             pick(rng, (f"Very good. I like {liked}.", f"Fine, and I collect {liked}.")),
-            f"Nice! {liked[0].upper()}{liked[1:]} are a good thing to like, {name}.",
+            f"Nice! {liked[0].upper()}{liked[1:]} are a good thing to like, {name}. What else would you like to tell me?",
         ),
         pick(
             rng,
             (
-                ("What is my name?", f"Your name is {name}."),
-                ("Where do I live?", f"You live in {place}."),
-                ("What do I like?", f"You like {liked}."),
+                ("What is my name?", f"You told me that your name is {name}. {OFFERS[1]}"),
+                ("Where do I live?", f"You told me that you live in {place}. {OFFERS[1]}"),
+                ("What do I like?", f"You told me that you like {liked}. {OFFERS[1]}"),
             ),
         ),
     ]

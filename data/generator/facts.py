@@ -26,6 +26,12 @@ SYSTEM_PROMPTS = (
 Pair = tuple[str, str]
 
 
+def _more(pair: Pair, subject: str) -> Pair:
+    """The pair with an offer to tell more; after a list it stands apart."""
+    ask, answer = pair
+    return ask, f"{answer}{chr(10) * 2 if chr(10) in answer else ' '}Just ask me if you would like to know more about {subject}."
+
+
 def _town(rng: random.Random, town: Town) -> Pair:
     n = town.name
     return pick(
@@ -147,20 +153,24 @@ def question(rng: random.Random) -> Pair:
     """One question about the world with its answer."""
     roll = rng.random()
     if roll < 0.36:
-        return _town(rng, pick(rng, TOWNS))
+        town = pick(rng, TOWNS)
+        return _more(_town(rng, town), town.name)
     if roll < 0.58:
-        return _maker(rng, pick(rng, MAKERS))
+        maker = pick(rng, MAKERS)
+        return _more(_maker(rng, maker), maker.name)
     if roll < 0.76:
-        return _animal(rng, pick(rng, ANIMALS))
+        animal = pick(rng, ANIMALS)
+        return _more(_animal(rng, animal), f"the {animal.name}")
     if roll < 0.9:
-        return _dish(rng, pick(rng, DISHES))
-    return _compare(rng)
+        dish = pick(rng, DISHES)
+        return _more(_dish(rng, dish), dish.name)
+    return _more(_compare(rng), "the two of them")
 
 
 def single(rng: random.Random) -> Conversation:
     """One fact asked and answered, at times with a system prompt and with reasoning."""
     ask, answer = question(rng)
-    messages = [Message("user", asked(rng, ask)), Message("assistant", answer, reasoning_content=reasoned(rng, ask, answer, 0.12))]
+    messages = [Message("user", asked(rng, ask)), Message("assistant", answer, reasoning_content=reasoned(rng, ask, 0.12))]
     system = pick(rng, SYSTEM_PROMPTS)
     return Conversation(tuple(([Message("system", system)] if system else []) + messages))
 
@@ -202,12 +212,20 @@ def _topic_questions(rng: random.Random) -> list[Pair]:
 
 def several(rng: random.Random) -> Conversation:
     """Two to five turns on one subject, at times opened or closed with a greeting by name."""
-    pairs = _topic_questions(rng)
+    pairs = [_more(pair, "this") for pair in _topic_questions(rng)]
     name = first_name(rng)
     if rng.random() < 0.25:
-        pairs.insert(0, (f"Hello, my name is {name}.", f"Hello {name}! What would you like to know?"))
+        pairs.insert(0, (f"Hello, my name is {name}.", f"Hello {name}! It is nice to meet you. What would you like to know?"))
     if rng.random() < 0.25:
-        pairs.append(pick(rng, (("Thank you!", "You are welcome!"), ("Thanks, that is all.", "You are welcome. Have a good day!"))))
+        pairs.append(
+            pick(
+                rng,
+                (
+                    ("Thank you!", "You are welcome! Just ask me if you need anything else."),
+                    ("Thanks, that is all.", "You are welcome! Have a good day."),
+                ),
+            )
+        )
     messages: list[Message] = []
     for index, (ask, answer) in enumerate(pairs):
         messages += [Message("user", asked(rng, ask) if index == 0 else ask), Message("assistant", answer)]

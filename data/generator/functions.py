@@ -8,27 +8,21 @@ from dataclasses import dataclass
 
 from core.conversation import Conversation, Message
 from data.generator.operations import OPERATIONS, Operation
-from data.generator.phrasing import asked, reasoned
+from data.generator.phrasing import OFFERS, asked, reasoned, settled
 from data.generator.words import pick
 
 _ASKS = (
-    "Write a Python function `{name}` that {what}.",
-    "Write a function called `{name}` in Python which {what}.",
-    "I need a Python function that {what}. Call it `{name}`.",
+    "Write a Python function `{name}({params})` that {what}.",
+    "Write a function called `{name}({params})` in Python which {what}.",
+    "I need a Python function that {what}. Call it `{name}({params})`.",
     "Implement `{name}({params})` in Python: it {what}.",
-    "Create a small Python function named `{name}` that {what}.",
-    "Can you write `{name}` for me? It {what}.",
+    "Create a small Python function `{name}({params})` that {what}.",
+    "Can you write `{name}({params})` for me? It {what}.",
     "Define a function `{name}` with the parameters `{params}` that {what}.",
-    "In Python, how would you write a function `{name}` that {what}?",
+    "In Python, how would you write a function `{name}({params})` that {what}?",
 )
-_INTROS = ("Here is the function:", "Here is `{name}`:", "This function {what}:", "You can write it like this:", "Here you go:")
-_OUTROS = (
-    "For example, `{call}` returns `{result}`.",
-    "`{call}` gives `{result}`.",
-    "{why} For example, `{call}` returns `{result}`.",
-    "{why}",
-    "Calling `{call}` returns `{result}`.",
-)
+_INTROS = ("Here is the function that you asked for:", "You can write the function like this:", "This is how I would write it:")
+_OUTROS = ("{why} For example, `{call}` returns `{result}`.", "{why}", "Calling `{call}` returns `{result}`. {why}")
 
 
 @dataclass(frozen=True)
@@ -46,11 +40,14 @@ class Draft:
 
 
 def draft(rng: random.Random, operation: Operation | None = None, name: str | None = None, doctest: bool | None = None) -> Draft:
-    """A function of the catalogue with drawn names and example; `doctest` forces an example inside the docstring on or off."""
+    """A function of the catalogue with drawn names; `doctest` forces an example inside the docstring on or off.
+
+    The rest follows from the operation: its example, and whether there is a docstring and what stands in it.
+    """
     op = operation or pick(rng, OPERATIONS)
     fname = name or pick(rng, op.names)
     names = [pick(rng, choices) for choices in op.params]
-    example = pick(rng, op.examples)
+    example = settled(op.what, op.examples)
     numbers = dict(zip("abc", names, strict=False))
     body = op.body.format(**numbers)
     what = op.what.format(**numbers)
@@ -61,9 +58,10 @@ def draft(rng: random.Random, operation: Operation | None = None, name: str | No
     result = repr(eval(call, scope))  # noqa: S307
     head = f"def {fname}({', '.join(names)}):\n"
     doc = f'    """{what[0].upper()}{what[1:]}."""\n'
-    if doctest if doctest is not None else rng.random() < 0.2:
+    style = settled(op.what, ("plain", "plain", "none", "doctest"))
+    if doctest if doctest is not None else style == "doctest":
         doc = f'    """{what[0].upper()}{what[1:]}.\n\n    >>> {call}\n    {result}\n    """\n'
-    elif rng.random() < 0.35 and doctest is None:
+    elif style == "none" and doctest is None:
         doc = ""
     code = head + doc + "\n".join("    " + line for line in body.splitlines())
     return Draft(fname, ", ".join(names), what, op.why.format(**numbers), code, call, result, op)
@@ -74,17 +72,18 @@ def request(rng: random.Random, item: Draft) -> str:
     return pick(rng, _ASKS).format(name=item.name, params=item.params, what=item.what)
 
 
-def reply(rng: random.Random, item: Draft) -> str:
-    """The function in a fence, with a sentence before and after."""
+def reply(item: Draft) -> str:
+    """The function in a fence, with what its operation always gets before and after."""
+    key = item.operation.what
     words = {"name": item.name, "what": item.what, "why": item.why, "call": item.call, "result": item.result}
-    return f"{pick(rng, _INTROS).format(**words)}\n\n```python\n{item.code}\n```\n\n{pick(rng, _OUTROS).format(**words)}"
+    return f"{settled(key, _INTROS)}\n\n```python\n{item.code}\n```\n\n{settled(key, _OUTROS).format(**words)} {settled(key, OFFERS)}"
 
 
 def single(rng: random.Random) -> Conversation:
     """One function asked for and written."""
     item = draft(rng)
     ask = request(rng, item)
-    answer = Message("assistant", reply(rng, item), reasoning_content=reasoned(rng, ask, "", 0.08))
+    answer = Message("assistant", reply(item), reasoning_content=reasoned(rng, ask, 0.08))
     system = pick(rng, ("", "", "", "You are a careful Python programmer.", "You write short, clear Python code."))
     return Conversation((*([Message("system", system)] if system else []), Message("user", asked(rng, ask)), answer))
 
@@ -94,8 +93,8 @@ def explained(rng: random.Random) -> Conversation:
     item = draft(rng, doctest=False)
     if rng.random() < 0.5:
         ask = pick(rng, ("What does this function do?", "Explain this code.", "Explain the following function in one sentence."))
-        answer = f"The function `{item.name}` {item.what}. {item.why}"
+        answer = f"The function `{item.name}` {item.what}. {item.why} {settled(item.operation.what, OFFERS)}"
     else:
         ask = pick(rng, (f"What does `{item.call}` return?", f"What is the result of `{item.call}` here?"))
-        answer = f"`{item.call}` returns `{item.result}`, because `{item.name}` {item.what}."
+        answer = f"`{item.call}` returns `{item.result}`, because the function `{item.name}` {item.what}. {item.why}"
     return Conversation((Message("user", f"{ask}\n\n```python\n{item.code}\n```"), Message("assistant", answer)))

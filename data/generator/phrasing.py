@@ -1,6 +1,8 @@
-"""Openings and closings around a request, and the short reasoning before an answer. It knows manners, not subjects."""
+"""Openings and closings around a request, and what an assistant says around an answer. It knows manners, not subjects."""
 
 import random
+import zlib
+from collections.abc import Sequence
 
 from data.generator.words import lowered, pick
 
@@ -28,11 +30,22 @@ _CLOSINGS = (
 )
 
 _REASONS = (
-    "The user asks: {ask} I know this one.",
-    "The question is: {ask} I remember the answer.",
-    "Let me recall what I know. The user wants to know: {ask}",
-    "I should answer this directly: {ask}",
+    "The user asks for something that I know. I will answer it directly.",
+    "I remember the answer to this question. I can give it in a few words.",
+    "Let me recall what I know. Then I can answer the question.",
 )
+
+OFFERS = (
+    "Let me know if you need anything else.",
+    "Is there anything else that I can do for you?",
+    "I hope that this helps. Just ask me if you need more.",
+)
+"""How an assistant ends; which one follows from the subject (`settled`)."""
+
+
+def settled(key: str, choices: Sequence[str]) -> str:
+    """The one of `choices` that `key` always gets: where wording follows from the subject, a small model can be sure of it."""
+    return choices[zlib.crc32(key.encode()) % len(choices)]
 
 
 def asked(rng: random.Random, ask: str) -> str:
@@ -46,10 +59,8 @@ def asked(rng: random.Random, ask: str) -> str:
     return ask
 
 
-def reasoned(rng: random.Random, ask: str, answer: str, share: float) -> str | None:
+def reasoned(rng: random.Random, ask: str, share: float) -> str | None:
     """Short reasoning before an answer in `share` of the cases, else None."""
     if rng.random() >= share:
         return None
-    if rng.random() < 0.3 and len(answer) < 120:
-        return f"The user asks: {ask} As far as I know: {answer}"
-    return pick(rng, _REASONS).format(ask=ask)
+    return settled(ask.split(" ", 1)[0], _REASONS)

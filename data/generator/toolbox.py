@@ -13,6 +13,7 @@ from pathlib import Path
 from core.conversation import JSONObject
 from core.conversation import Tool as ToolSchema
 from data.generator import words
+from data.generator.phrasing import settled
 from data.generator.words import pick
 
 Value = str | int | float | bool | list[str]
@@ -67,12 +68,12 @@ _DRAWS: dict[str, Callable[[random.Random], Value]] = {
     "module": lambda rng: pick(rng, words.MODULES),
     "project": lambda rng: pick(rng, words.PROJECTS),
     "title": lambda rng: f"The {pick(rng, words.ADJECTIVES).capitalize()} {words.thing(rng).capitalize()}",
-    "word": lambda rng: words.syllables(rng, 2) if rng.random() < 0.4 else pick(rng, words.ADJECTIVES),
+    "word": lambda rng: pick(rng, words.ADJECTIVES),
     "small": lambda rng: rng.randint(1, 9),
     "count": lambda rng: rng.randint(2, 60),
-    "amount": lambda rng: rng.randint(5, 900),
-    "price": lambda rng: rng.randint(1, 99) + pick(rng, (0.5, 0.25, 0.75, 0.2, 0.9)),
-    "degrees": lambda rng: rng.randint(-9, 34),
+    "amount": lambda rng: rng.randint(1, 90) * 10,
+    "price": lambda rng: rng.randint(1, 99) + 0.5,
+    "degrees": lambda rng: rng.randint(3, 34),
     "percent": lambda rng: rng.randint(1, 99),
     "year": lambda rng: rng.randint(1950, 2026),
     "flag": lambda rng: rng.random() < 0.5,
@@ -163,11 +164,11 @@ class Tool:
         """A drawn result; a field named like an argument repeats it."""
         return {field: arguments[field] if field in arguments else draw(rng, kind) for field, kind in self.result.items()}
 
-    def told(self, rng: random.Random, arguments: Mapping[str, Value], result: Mapping[str, Value]) -> str:
-        """A sentence that tells the result, using only values that are there."""
+    def told(self, arguments: Mapping[str, Value], result: Mapping[str, Value]) -> str:
+        """A sentence that tells the result, using only values that are there; always the same for the same values."""
         known = {k: shown(v) for k, v in {**arguments, **result}.items()}
         usable = [s for s in self.says if set(fields(s)) <= known.keys()]
-        return pick(rng, usable).format(**known)
+        return settled(self.name, usable).format(**known)
 
 
 def _read(name: str) -> tuple[Tool, ...]:

@@ -17,10 +17,12 @@ ADJECTIVES = tuple(_POOLS["adjectives"].split())
 MODULES = tuple(_POOLS["modules"].split())
 PROJECTS = tuple(_POOLS["projects"].split())
 
+SURNAMES = tuple(_POOLS["surnames"].split())
+PREFIXES = tuple(_POOLS["prefixes"].split())
+
 _ONSETS = tuple(_POOLS["onsets"].split())
 _VOWELS = tuple(_POOLS["vowels"].split())
 _CODAS = ("", "", "", *_POOLS["codas"].split())
-_TAILS = tuple(_POOLS["tails"].split())
 _WEEKDAYS = tuple(_POOLS["weekdays"].split())
 
 
@@ -40,8 +42,8 @@ def syllables(rng: random.Random, count: int) -> str:
 
 
 def surname(rng: random.Random) -> str:
-    """An invented surname; there are tens of thousands, so that a reader has to copy it rather than know it."""
-    return (syllables(rng, 1) + pick(rng, _TAILS)).capitalize()
+    """A surname from the pool."""
+    return pick(rng, SURNAMES)
 
 
 def first_name(rng: random.Random) -> str:
@@ -50,13 +52,13 @@ def first_name(rng: random.Random) -> str:
 
 
 def full_name(rng: random.Random) -> str:
-    """First name and invented surname."""
+    """First name and surname."""
     return f"{first_name(rng)} {surname(rng)}"
 
 
 def town(rng: random.Random) -> str:
-    """A city, at times an invented place."""
-    return pick(rng, CITIES) if rng.random() < 0.8 else syllables(rng, 2).capitalize()
+    """A city from the pool."""
+    return pick(rng, CITIES)
 
 
 def thing(rng: random.Random) -> str:
@@ -95,8 +97,8 @@ def article(word: str) -> str:
 
 
 def iso_date(rng: random.Random) -> str:
-    """A date as `2026-03-14`."""
-    return f"{rng.randint(2024, 2027)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+    """A date of one year, as `2026-03-14`."""
+    return f"2026-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
 
 
 def weekday(rng: random.Random) -> str:
@@ -110,15 +112,13 @@ def clock(rng: random.Random) -> str:
 
 
 def code(rng: random.Random) -> str:
-    """An identifier as on a label: `KT-4821`."""
-    letters = "ABCDEFGHKLMNPRSTUVWXYZ"
-    return "".join(pick(rng, letters) for _ in range(2)) + "-" + "".join(str(rng.randrange(10)) for _ in range(4))
+    """An identifier as on a label: `KT-48`."""
+    return f"{pick(rng, PREFIXES)}-{rng.randint(10, 99)}"
 
 
 def email(rng: random.Random) -> str:
     """An address at a made-up host."""
-    host = pick(rng, ("example.com", "example.org", "post.example", "mail.example"))
-    return f"{first_name(rng).lower()}.{surname(rng).lower()}@{host}"
+    return f"{first_name(rng)}.{surname(rng)}@example.com"
 
 
 def joined(words: Sequence[str]) -> str:

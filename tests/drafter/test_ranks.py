@@ -1,0 +1,67 @@
+"""Training in several processes gives what one process gives, and ends with them."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.drafter import TrainSettings, train
+from core.drafter.ranks import PeerLost
+from core.watch import Cancelled, Progress
+from tests.drafter.conftest import BLOCK, MASK
+
+SETTINGS = TrainSettings(
+    block_size=BLOCK, mask_token_id=MASK, max_seconds=None, max_steps=30, conversations=8, anchors=4, warmup_steps=5, validate_every=10
+)
+
+
+class Losses:
+    """Keeps the losses; does something at a step."""
+
+    def __init__(self, at: int | None = None, then: str = "") -> None:
+        self.losses: list[float] = []
+        self.at, self.then = at, then
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    def metric(self, values: Mapping[str, float | int | str]) -> None:
+        if "loss" in values:
+            self.losses.append(float(values["loss"]))
+        if self.then == "kill the peer" and len(self.losses) == self.at:
+            for process in multiprocessing.active_children():
+                os.kill(process.pid or 0, signal.SIGKILL)
+
+    def cancelled(self) -> bool:
+        return self.then == "cancel" and len(self.losses) == self.at
+
+
+def test_two_processes_learn_what_one_learns(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
+    alone, both = Losses(), Losses()
+    train(data_folder, target_folder, tmp_path / "alone", replace(SETTINGS, processes=1), alone)
+    result = train(data_folder, target_folder, tmp_path / "both", replace(SETTINGS, processes=2), both)
+    assert len(both.losses) == result.steps == 30
+    assert both.losses == pytest.approx(alone.losses, rel=1e-3)
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("alone", "both"))
+    assert one.keys() == two.keys()
+    assert all(torch.allclose(one[name].float(), two[name].float(), atol=5e-2) for name in one)
+    assert not multiprocessing.active_children()
+
+
+def test_a_cancelled_training_ends_all_its_processes(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(Cancelled):
+        train(data_folder, target_folder, tmp_path / "out", replace(SETTINGS, processes=2), Losses(3, "cancel"))
+    assert not multiprocessing.active_children()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_dies_ends_the_training_with_a_sentence(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(PeerLost, match="start the training again"):
+        train(data_folder, target_folder, tmp_path / "out", replace(SETTINGS, processes=2), Losses(3, "kill the peer"))
+    assert list(tmp_path.iterdir()) == []
