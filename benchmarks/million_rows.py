@@ -2,6 +2,7 @@
 
     python -m benchmarks.million_rows generate FILE --rows 1000000     about 1.5 GB of JSON Lines, the same every time
     python -m benchmarks.million_rows imports FOLDER                   peaks of anonymous memory at 100,000 and 1,000,000 rows
+    python -m benchmarks.million_rows killed FOLDER --rows N           kill -9 in the middle, gone on with, every row counted
     python -m benchmarks.million_rows pages FOLDER                     a filtered, sorted page against a pandas filter
 
 It knows nothing of the code it measures beyond its public functions. Each import runs in a process of its own.
@@ -19,7 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.sources import Library, import_source
+from core.sources import Library, Source, import_source, shelf
+from core.sources.checkpoint import Checkpoint
 from core.workspace import Workspace
 
 SMALL, LARGE = 100_000, 1_000_000
@@ -52,6 +54,15 @@ def generate(path: Path, count: int) -> None:
         file.writelines(json.dumps(row, separators=(",", ":")) + "\n" for row in rows(count))
 
 
+def anonymous_bytes(process: int | str) -> int:
+    """What a process holds in memory of its own, mapped files not counted; 0 for one that ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+
 class AnonymousPeak(threading.Thread):
     """Watches the anonymous memory of this process (`RssAnon`: its own, without mapped files), in bytes."""
 
@@ -63,8 +74,7 @@ class AnonymousPeak(threading.Thread):
     def run(self) -> None:
         """Look twenty times a second."""
         while not self._ended.wait(0.05):
-            lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-            self.peak = max(self.peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")))
+            self.peak = max(self.peak, anonymous_bytes("self"))
 
     def stop(self) -> int:
         """The highest figure seen."""
@@ -100,6 +110,34 @@ def measure_imports(folder: Path) -> None:
         if not path.exists():
             generate(path, count)
         subprocess.run([sys.executable, "-m", "benchmarks.million_rows", "import", str(folder), "--rows", str(count)], check=True)
+
+
+def measure_killed(folder: Path, count: int) -> None:
+    """Kill an import once half of its rows are in finished parts, import again, and see that every row is there once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / f"{count}.jsonl").exists():
+        generate(folder / f"{count}.jsonl", count)
+    command = [sys.executable, "-m", "benchmarks.million_rows", "import", str(folder), "--rows", str(count)]
+    first = subprocess.Popen(command)
+    peak = done = 0
+    while first.poll() is None and done < count // 2:
+        time.sleep(0.2)
+        peak = max(peak, anonymous_bytes(first.pid))
+        drafts = ((folder / "home").rglob(shelf.CHECKPOINT)) if (folder / "home").exists() else ()
+        found = [checkpoint for draft in drafts if (checkpoint := Checkpoint.read(draft.parent)) is not None]
+        done = max((checkpoint.account.ledger.raw_rows for checkpoint in found), default=0)
+    first.kill()
+    print(json.dumps({"killed_after_rows": done, "peak_anonymous_mb": round(peak / 1e6), "signal": -first.wait()}), flush=True)
+    subprocess.run(command, check=True)
+    source = Library(Workspace(folder / "home")).source(f"rows-{count}")
+    positions = [*source.index().column("position").to_pylist(), *quarantined_positions(source)]
+    print(json.dumps({"rows": count, "each_row_once": sorted(positions) == list(range(count))}), flush=True)
+
+
+def quarantined_positions(source: Source) -> Iterator[int]:
+    """The positions of all quarantined rows, page by page."""
+    for offset in range(0, source.ledger.quarantined, 1000):
+        yield from (row["position"] for row in source.quarantine_page(offset=offset, limit=1000).rows)
 
 
 def median_seconds(work: Callable[[], object], times: int = 7) -> float:
@@ -143,7 +181,7 @@ def measure_pages(folder: Path, count: int) -> None:
 def main() -> None:
     """The commands above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["generate", "imports", "import", "pages"])
+    parser.add_argument("command", choices=["generate", "imports", "import", "killed", "pages"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--rows", type=int, default=LARGE)
     given = parser.parse_args()
@@ -153,6 +191,8 @@ def main() -> None:
         measure_import(given.path, given.rows)
     elif given.command == "imports":
         measure_imports(given.path)
+    elif given.command == "killed":
+        measure_killed(given.path, given.rows)
     else:
         measure_pages(given.path, given.rows)
 

@@ -25,7 +25,7 @@ Offset = Annotated[int, typer.Option(help="How many rows to skip.", min=0)]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (sources, accept, rows, quarantine, detect, convert):
+    for command in (sources, accept, downloads, rows, quarantine, detect, convert):
         app.command()(command)
     app.command(name="import")(import_)
 
@@ -71,6 +71,9 @@ COUNTS = ("kept", "prompt_only", "quarantined")
 def import_(
     origin: Annotated[str | None, typer.Argument(help="A file or folder, a name of the catalogue, or OWNER/NAME on the hub.")] = None,
     name: Annotated[str | None, typer.Option(help="The name it gets; its own when not given.")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="ORIGIN is an imported source: read it once more, as before but for what is given.")
+    ] = False,
     bundled: Annotated[bool, typer.Option("--bundled", help="Import all sources that ship with Mixdown.")] = False,
     config: Annotated[str | None, typer.Option(help="Which config of a hub data set.")] = None,
     split: Annotated[str | None, typer.Option(help="Which split of a hub data set.")] = None,
@@ -89,13 +92,16 @@ def import_(
 ) -> None:
     """Import sources into the library; every row is kept, prompt-only, or quarantined with a reason."""
     from core.dialects import ColumnMap, Policy
-    from core.jobs import ImportJob, bundled_items, import_item, perform_here
+    from core.jobs import ImportJob, again_item, bundled_items, import_item, perform_here
 
     workspace = Workspace.at(home)
     if bundled == (origin is not None):
         raise typer.BadParameter("give a file, a folder, a catalogue name or OWNER/NAME, or --bundled (not both)")
     items = bundled_items(workspace)
-    if origin is not None:
+    if origin is not None and again:
+        columns = None if mapping is None else {} if mapping == ["none"] else dict(ColumnMap.parse(mapping).columns)
+        items = (again_item(workspace, origin, dict(Policy.parse(policy or []).switches), dialect=dialect, columns=columns),)
+    elif origin is not None:
         found = import_item(workspace, origin, config=config, split=split, revision=revision, files=tuple(file or ()))
         given = {"name": name, "dialect": dialect, "domain": domain, "licence": licence}
         settled: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
@@ -146,6 +152,25 @@ def accept(source: SourceName, home: Home = None) -> None:
     found = Library(Workspace.at(home)).source(source)
     found.accept()
     say(f"{source} is accepted with {found.rows:,} rows." if found.doubt else f"{source} needs no acceptance: nothing is wrong with it.")
+
+
+def downloads(
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what no imported source was made from.")] = False,
+    as_json: AsJSON = False,
+    home: Home = None,
+) -> None:
+    """Show the files that were fetched or uploaded, and which sources were made from them."""
+    from core.sources import kept_files, remove_unneeded
+
+    workspace = Workspace.at(home)
+    removed = {kept.folder for kept in remove_unneeded(workspace)} if clean else set()
+    if clean and not as_json:
+        say(f"Removed {len(removed):,} that no source was made from.")
+    listed = [{"folder": str(kept.folder), "bytes": kept.bytes, "sources": list(kept.sources)} for kept in kept_files(workspace)]
+    if as_json:
+        emit_lines(listed)
+        return
+    table("Fetched and uploaded", ["folder", "bytes", "sources"], [[row["folder"], row["bytes"], row["sources"]] for row in listed])
 
 
 def rows(

@@ -5,7 +5,7 @@ Nothing here knows files, templates or targets; literal special tokens in a text
 
 from core.dialects.codes import CODES, BadPolicy, Code, Policy
 from core.dialects.convert import convert
-from core.dialects.detect import ENOUGH_ROWS, Detection, detect
+from core.dialects.detect import ENOUGH_ROWS, Detection, detect, is_conversation, looks_like_row
 from core.dialects.dialect import Dialect
 from core.dialects.mapping import PARTS, BadMapping, ColumnMap
 from core.dialects.registry import DIALECTS, UnknownDialect
@@ -31,4 +31,6 @@ __all__ = [
     "UnknownDialect",
     "convert",
     "detect",
+    "is_conversation",
+    "looks_like_row",
 ]

@@ -52,6 +52,7 @@ _ALL = (
     _repair("reasoning_merged", "Reasoning that stood in several places of one turn was joined."),
     # Rows
     _repair("row_decoded", "A row that was JSON text of an object was decoded once more.", keep=False),
+    _repair("columns_to_turns", "Turns given as an object of lists, one list for each key, became a list of turns.", keep=False),
     _repair("mixed_keys", "Turns of one row used different key names for role and content; all were read."),
     _repair("developer_as_system", "The role developer became system.", keep=False),
     _repair("product_role_as_assistant", "A product's name as role (bing, bard, chatgpt) became assistant.", keep=False),

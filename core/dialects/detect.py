@@ -6,10 +6,14 @@ It knows how to count recognised rows, nothing of how they are converted.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from core.conversation import JSONObject
+from core.dialects.dialect import TURN_LISTS, Outline
+from core.dialects.messages import ROLE_KEYS, are_turns
 from core.dialects.opening import NotARecord, record_of
 from core.dialects.registry import DIALECTS, recognise
+from core.dialects.roles import meaning
 from core.dialects.rows import RawRow
 
 ENOUGH_ROWS = 200
@@ -52,3 +56,24 @@ def detect(rows: Sequence[RawRow]) -> Detection:
         return Detection(None, 0.0, f"None of {read} rows has the shape of a known dialect ({unreadable} could not be read).", mixture)
     reason = f"{counts[best]} of {read} rows have {DIALECTS[best].signature}."
     return Detection(best, round(counts[best] / read, 4), reason, mixture)
+
+
+def is_conversation(value: list[Any]) -> bool:
+    """Whether a list is the turns of one conversation rather than several rows: roles that are known, and no message's own id."""
+    return are_turns(value) and all(
+        any(isinstance(name := item.get(key), str) and meaning(name) for key in ROLE_KEYS) and "message_id" not in item for item in value
+    )
+
+
+def looks_like_row(value: Any, under: str) -> bool:
+    """Whether the first item of the list `under` some key is a row, rather than a turn or a tool of the row around it."""
+    if isinstance(value, list):
+        return is_conversation(value)
+    if not isinstance(value, dict) or is_conversation([value]):
+        return False
+    if under in TURN_LISTS:
+        return Outline(value).turns_key is not None
+    try:
+        return recognise(record_of(value)) is not None
+    except (NotARecord, RecursionError):
+        return False

@@ -25,13 +25,17 @@ _QUESTIONS = ("prompt", "input", "question", "query", "instruction")
 _ANSWERS = ("completion", "response", "output", "answer")
 _UNANSWERED = re.compile(r"\s*(?:<think>\s*(?:</think>\s*)?)?\Z")
 """What a generation prompt ends on behind the assistant's header."""
-_HEADERS = ("[INST]", "<|start|>", "<|message|>", "<｜User｜>")
+_HEADERS = ("[INST]", "<<SYS>>", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "<|start|>", "<|message|>", "<｜User｜>")
+_INSTRUCTED = re.compile(r"\[INST\](.*?)(?:\[/INST\](.*?))?(?=\[INST\]|\Z)", re.DOTALL)
+_INNER_SYSTEM = re.compile(r"\s*<<SYS>>(.*?)<</SYS>>", re.DOTALL)
+_OUTER_SYSTEM = re.compile(r"(?:\s*<s>)?\s*\[SYSTEM_PROMPT\](.*?)\[/SYSTEM_PROMPT\]", re.DOTALL)
+_MISTRAL_TOOLS = ("[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]")
 
 
 def _read_glaive(record: RawRecord, handling: Handling) -> Draft:
     items: list[dict[str, str]] = []
     system = record.get("system")
-    if isinstance(system, str) and system.strip():
+    if isinstance(system, str):
         items.append({"role": "system", "content": system.strip().removeprefix("SYSTEM:").strip()})
     chat = record.get("chat")
     if not isinstance(chat, str):
@@ -73,12 +77,45 @@ def _has_header(text: str) -> bool:
 
 def _read_formatted(record: RawRecord, handling: Handling) -> Draft:
     key, text = _formatted(record) or ("text", "")
+    if "[INST]" in text and (items := _instructed_items(text)):
+        return Draft(read_turns(items, handling, key))
     for sign, header, endings in _FORMATS:
         if sign in text:
             items = _formatted_items(text, header, endings)
             if items:
                 return Draft(read_turns(items, handling, key))
     raise Quarantined("unknown_template_text", text, key)
+
+
+def _instructed_items(text: str) -> list[dict[str, str]]:
+    """Llama 2 and Mistral: `[INST] question [/INST] answer</s>`, the system text before or inside the first question.
+
+    Nothing for texts with Mistral's tool marks, or with words between a start of text and its first mark: no piece may get lost.
+    """
+    outer = _OUTER_SYSTEM.match(text)
+    rest = text[outer.end() :] if outer else text
+    first = rest.find("[INST]")
+    if any(mark in text for mark in _MISTRAL_TOOLS) or rest[:first].replace("<s>", "").strip():
+        return []
+    items = [{"role": "system", "content": outer[1].strip()}] if outer else []
+    for found in _INSTRUCTED.finditer(rest, first):
+        asked, said = found[1], found[2]
+        if inner := _INNER_SYSTEM.match(asked):
+            items.append({"role": "system", "content": inner[1].strip()})
+            asked = asked[inner.end() :]
+        items.append({"role": "user", "content": asked.strip()})
+        answer = _without_ends(said or "")
+        if answer or (said is not None and found.end() < len(rest)):
+            items.append({"role": "assistant", "content": answer})
+    return items
+
+
+def _without_ends(text: str) -> str:
+    """An answer without the marks that end it and begin the next exchange."""
+    text = text.strip()
+    while text != (shorter := text.removesuffix("<s>").rstrip().removesuffix("</s>").rstrip()):
+        text = shorter
+    return text
 
 
 def _formatted_items(text: str, header: re.Pattern[str], endings: tuple[str, ...]) -> list[dict[str, str]]:

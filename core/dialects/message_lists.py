@@ -43,7 +43,7 @@ def with_system(record: RawRecord, turns: list[Turn], handling: Handling) -> lis
     """The turns, led by the system text that the row has in a column of its own and not yet among them."""
     for key in SYSTEM_KEYS:
         value = record.get(key)
-        if value is None or value == "":
+        if value is None:
             continue
         text = text_of(value, handling, key)
         if not text.strip() and handling.repair("blank_system_removed", field=key):

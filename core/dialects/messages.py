@@ -56,9 +56,22 @@ def turns_in_text(text: str) -> list[Any] | None:
         value, _ = parse(text)
     except NotALiteral:
         return None
-    if not isinstance(value, list) or not value:
+    return value if isinstance(value, list) and are_turns(value) else None
+
+
+def are_turns(items: list[Any]) -> bool:
+    """Whether every item of a list looks like a turn: an object with a role and a content."""
+    return bool(items) and all(isinstance(item, dict) and item.keys() & {*ROLE_KEYS} and _content_key(item) for item in items)
+
+
+def turns_in_columns(value: object) -> list[dict[str, Any]] | None:
+    """The raw turns of an object of equally long lists, one for the roles and one for each other key; None for anything else."""
+    if not isinstance(value, dict) or not any(key in value for key in ROLE_KEYS) or _content_key(value) is None:
         return None
-    return value if all(isinstance(item, dict) and item.keys() & {*ROLE_KEYS} and _content_key(item) for item in value) else None
+    columns = {key: item for key, item in value.items() if item is not None}
+    if not all(isinstance(item, list) for item in columns.values()) or len({len(item) for item in columns.values()}) != 1:
+        return None
+    return [dict(zip(columns, items, strict=True)) for items in zip(*columns.values(), strict=True)]
 
 
 def join_parts(turns: list[Turn]) -> list[Turn]:
@@ -131,9 +144,9 @@ def _content_key(item: Mapping[str, Any]) -> str | None:
 def _read_pair(item: Mapping[str, Any], handling: Handling, where: str) -> list[Turn]:
     for asked, said in _PAIRS:
         if asked in item and said in item:
-            system = _text(item.get("system"))
+            system = item.get("system")
             return [
-                *([Turn("system", system, field=f"{where}.system")] if system else []),
+                *([Turn("system", system, field=f"{where}.system")] if isinstance(system, str) else []),
                 Turn("user", text_of(item[asked], handling, f"{where}.{asked}"), field=f"{where}.{asked}"),
                 Turn("assistant", text_of(item[said], handling, f"{where}.{said}"), field=f"{where}.{said}"),
             ]

@@ -1,4 +1,5 @@
-"""From a raw value to named fields: objects as they are, JSON text of an object, a bare list of turns.
+"""From a raw value to named fields: objects as they are, JSON text of an object, a bare list of turns,
+turns as an object of lists.
 
 It does not know dialects.
 """
@@ -9,6 +10,7 @@ from core.dialects.characters import BOM
 from core.dialects.draft import RawRecord
 from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral, parse_json
+from core.dialects.messages import turns_in_columns
 
 
 class NotARecord(ValueError):
@@ -30,7 +32,19 @@ def record_of(value: Any, handling: Handling | None = None) -> RawRecord:
         return {"messages": value}
     if not isinstance(value, dict):
         raise NotARecord(f"a value of type {type(value).__name__}")
+    value = _with_turn_lists(value, handling)
     marked = any(isinstance(key, str) and key.startswith(BOM) for key in value)
     if marked and (handling is None or handling.repair("bom_removed")):
         return {key.removeprefix(BOM) if isinstance(key, str) else key: item for key, item in value.items()}
     return value
+
+
+def _with_turn_lists(record: RawRecord, handling: Handling | None) -> RawRecord:
+    """The record with turns in a list wherever a column holds them as an object of lists, as column stores write them."""
+    found: RawRecord = {}
+    for key, value in record.items():
+        if isinstance(value, dict) and (turns := turns_in_columns(value)):
+            if handling is not None:
+                handling.repair("columns_to_turns", field=str(key))
+            found[key] = turns
+    return {**record, **found} if found else record

@@ -8,7 +8,7 @@ from core.dialects.draft import Draft, RawRecord, Turn
 from core.dialects.handling import Handling, Quarantined
 from core.dialects.literals import NotALiteral, decoded_again
 from core.dialects.message_lists import read_list, tools_of_row, with_system
-from core.dialects.messages import read_turns, turns_in_text
+from core.dialects.messages import read_turns, turns_in_columns, turns_in_text
 from core.dialects.roles import meaning
 
 _TEXT_LISTS = ("data", "conversation", "conversations", "dialogue", "dialog", "messages", "chat")
@@ -39,6 +39,9 @@ def _read_json_text(record: RawRecord, handling: Handling) -> Draft:
         value = decoded_again(text)
     except NotALiteral as error:
         raise Quarantined("bad_messages", f"{error}: {text}", key) from None
+    if turns := turns_in_columns(value):
+        handling.repair("columns_to_turns", field=key)
+        value = turns
     others = {name: item for name, item in record.items() if name not in TURN_LISTS and name != key}
     if isinstance(value, dict) and has_turn_list(frozenset(value)):
         return read_list(others | value, handling)

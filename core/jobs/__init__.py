@@ -5,7 +5,7 @@ they hold none of its logic.
 """
 
 from core.jobs.evaluating import EvaluateJob
-from core.jobs.importing import ImportItem, ImportJob, bundled_items, import_item
+from core.jobs.importing import ImportItem, ImportJob, again_item, bundled_items, import_item
 from core.jobs.job import Job, begin, perform_here, run
 from core.jobs.path import DemoJob, free_name
 from core.jobs.tokenizing import TokenizeJob
@@ -19,6 +19,7 @@ __all__ = [
     "Job",
     "TokenizeJob",
     "TrainJob",
+    "again_item",
     "begin",
     "bundled_items",
     "free_name",

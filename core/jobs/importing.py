@@ -1,6 +1,7 @@
 """Import sources into the library: files, folders and data sets of the hub, one after the other, each whole or not at all."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -85,6 +86,35 @@ def bundled_items(workspace: Workspace) -> tuple[ImportItem, ...]:
         ImportItem(name=entry.name, origin=entry.bundled, dialect=entry.dialect, domain=entry.domain, licence=entry.licence)
         for entry in entries
         if entry.bundled is not None
+    )
+
+
+def again_item(
+    workspace: Workspace,
+    name: str,
+    policy: Mapping[str, str] | None = None,
+    *,
+    dialect: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ImportItem:
+    """The imported source `name` from where it came from, read as last time but for what is given.
+
+    `policy` goes on top of the switches of the last import; a dialect or columns take the place of both of the last. The files of a
+    hub data set are not fetched again while they are here. Raises `SourceMissing`.
+    """
+    from core.sources import Source
+
+    source = Source.open(workspace, name)
+    info = source.info
+    given = dialect is not None or columns is not None
+    return ImportItem(
+        name=name,
+        origin=source.origin.place,
+        dialect=dialect if given else info.get("dialect_asked_for"),
+        columns=dict(columns) if columns is not None else {} if given else info.get("mapping"),
+        policy={**(info.get("policy") or {}), **(policy or {})},
+        domain=source.domain,
+        licence=source.licence,
     )
 
 

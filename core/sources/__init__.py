@@ -1,6 +1,7 @@
 """Where rows come from and where they are kept: catalogue, readers, import, and the library of imported sources."""
 
 from core.sources.catalogue import DOMAINS, Catalogue, CatalogueEntry
+from core.sources.downloads import KeptFiles, kept_files, remove_unneeded
 from core.sources.hub import HubReference, looks_like_hub_id
 from core.sources.importing import first_rows, import_name, import_source
 from core.sources.ledger import Ledger
@@ -20,6 +21,7 @@ __all__ = [
     "Catalogue",
     "CatalogueEntry",
     "HubReference",
+    "KeptFiles",
     "Ledger",
     "Library",
     "Page",
@@ -30,8 +32,10 @@ __all__ = [
     "first_rows",
     "import_name",
     "import_source",
+    "kept_files",
     "looks_like_hub_id",
     "prompt_hash",
     "read_lines",
     "read_rows",
+    "remove_unneeded",
 ]

@@ -17,11 +17,12 @@ from core.dialects import ColumnMap, Dialect, Policy, RawRow, convert, detect
 from core.errors import MixdownError
 from core.sources.catalogue import Catalogue, CatalogueEntry
 from core.sources.checkpoint import Account, import_key
+from core.sources.downloads import reading
 from core.sources.hub import HubReference
 from core.sources.intake import Intake
 from core.sources.origin import Origin, describe_origin, still_the_same
 from core.sources.parts import DamagedLibrary, Parts
-from core.sources.readers import read_rows
+from core.sources.readers import empty_files, read_rows
 from core.sources.shelf import SourceMissing, open_draft
 from core.sources.source import Source
 from core.sources.stored import CONVERSATIONS, conversation_of
@@ -83,48 +84,51 @@ def import_source(
     watcher = watcher or Unwatched()
     policy = policy or Policy()
     entry = Catalogue.load(workspace).find(name)
-    rows, described = _opened(workspace, origin, watcher)
-    head = list(islice(rows, _LOOKED_AT))
-    mapping = _mapping(workspace, name, dialect, columns, head)
-    read_by: str | Dialect | None = mapping.dialect() if mapping else dialect
-    how = {"name": name, "dialect": dialect, "mapping": dict(mapping.columns) if mapping else None, "policy": dict(policy.switches)}
-    key = import_key([(file.path, file.bytes, file.sha256) for file in described.files], how)
-    with open_draft(workspace, name, key) as draft:
-        intake = Intake(name, draft.folder, watcher, expected=described.rows)
-        intake.run(head, rows, partial(convert, dialect=read_by, policy=policy))
-        if not still_the_same(described):
-            raise OriginChanged(f"'{origin}' was written to while it was imported: import it again when that is finished.")
-        detection = detect(head)
-        account = intake.account
-        draft.publish(
-            {
-                "title": entry.title if entry else name,
-                "domain": domain or (entry.domain if entry else "other"),
-                "licence": licence or (entry.licence if entry else None),
-                "dialect": read_by.name if isinstance(read_by, Dialect) else dialect or detection.dialect,
-                "origin": described.to_json(),
-                "ledger": account.ledger.to_json(),
-                "statistics": account.statistics.to_json(),
-                "warnings": _differences(account, entry, described),
-                "info": {
-                    "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "columns": dict(sorted(account.columns.items())),
-                    "detection": detection.to_json(),
-                    "dialect_asked_for": dialect,
-                    "mapping": how["mapping"],
-                    "policy": dict(sorted(policy.switches.items())),
-                    "languages": _languages(draft.folder),
-                    "expected": {"columns": list(entry.columns), "rows": entry.rows} if entry else None,
-                    "bytes": sum(file.stat().st_size for file in draft.folder.rglob("*.arrow")),
-                },
-            }
-        )
+    with reading(workspace):
+        rows, described = _opened(workspace, name, origin, watcher)
+        head = list(islice(rows, _LOOKED_AT))
+        mapping = _mapping(workspace, name, dialect, columns, head)
+        read_by: str | Dialect | None = mapping.dialect() if mapping else dialect
+        how = {"name": name, "dialect": dialect, "mapping": dict(mapping.columns) if mapping else None, "policy": dict(policy.switches)}
+        key = import_key([(file.path, file.bytes, file.sha256) for file in described.files], how)
+        with open_draft(workspace, name, key) as draft:
+            intake = Intake(name, draft.folder, watcher, expected=described.rows)
+            intake.run(head, rows, partial(convert, dialect=read_by, policy=policy))
+            if not still_the_same(described):
+                raise OriginChanged(f"'{origin}' was written to while it was imported: import it again when that is finished.")
+            detection = detect(head)
+            account = intake.account
+            draft.publish(
+                {
+                    "title": entry.title if entry else name,
+                    "domain": domain or (entry.domain if entry else "other"),
+                    "licence": licence or (entry.licence if entry else None),
+                    "dialect": read_by.name if isinstance(read_by, Dialect) else dialect or detection.dialect,
+                    "origin": described.to_json(),
+                    "ledger": account.ledger.to_json(),
+                    "statistics": account.statistics.to_json(),
+                    "warnings": [*_differences(account, entry, described), *_passed_over(described)],
+                    "info": {
+                        "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                        "columns": dict(sorted(account.columns.items())),
+                        "detection": detection.to_json(),
+                        "dialect_asked_for": dialect,
+                        "mapping": how["mapping"],
+                        "policy": dict(sorted(policy.switches.items())),
+                        "languages": _languages(draft.folder),
+                        "expected": {"columns": list(entry.columns), "rows": entry.rows} if entry else None,
+                        "bytes": sum(file.stat().st_size for file in draft.folder.rglob("*.arrow")),
+                    },
+                }
+            )
     return Source.open(workspace, name)
 
 
-def _opened(workspace: Workspace, origin: Path | HubReference, watcher: Watcher) -> tuple[Iterator[RawRow], Origin]:
-    """The rows of the origin and its description; a hub data set is fetched first."""
+def _opened(workspace: Workspace, name: str, origin: Path | HubReference, watcher: Watcher) -> tuple[Iterator[RawRow], Origin]:
+    """The rows of the origin and its description; a hub data set is fetched first, unless `name` is it and its files are still here."""
     if isinstance(origin, HubReference):
+        if (here := _still_here(workspace, name, origin, watcher)) is not None:
+            return read_rows(here.path, [file.path for file in here.files]), here
         from core.sources.hub.download import fetch  # noqa: PLC0415 - half a second that local files need not wait
 
         fetched = fetch(origin, workspace.downloads, watcher)
@@ -132,6 +136,18 @@ def _opened(workspace: Workspace, origin: Path | HubReference, watcher: Watcher)
         return rows, describe_origin(fetched.folder, watcher, fetched.files, fetched.reference)
     rows = read_rows(origin)
     return rows, describe_origin(origin, watcher)
+
+
+def _still_here(workspace: Workspace, name: str, wanted: HubReference, watcher: Watcher) -> Origin | None:
+    """What `name` was imported from before, when that is exactly the wanted commit and not one byte of its files has changed."""
+    try:
+        before = Source.open(workspace, name).origin
+    except (SourceMissing, DamagedLibrary):
+        return None
+    if before.hub is None or before.hub != wanted or not still_the_same(before):
+        return None
+    found = describe_origin(before.path, watcher, [file.path for file in before.files], before.hub)
+    return found if found.files == before.files else None
 
 
 def _mapping(workspace: Workspace, name: str, dialect: str | None, given: ColumnMap | None, head: Sequence[RawRow]) -> ColumnMap | None:
@@ -158,6 +174,11 @@ def _languages(folder: Path) -> dict[str, float]:
 def _at(parts: Parts, rows: Iterable[int]) -> Iterator[Conversation]:
     for row in rows:
         yield conversation_of(parts.row(row), "", "")
+
+
+def _passed_over(origin: Origin) -> list[str]:
+    empty = empty_files(origin.path) if origin.hub is None else []
+    return [f"Nothing is in {', '.join(empty[:5])}{' and others' if len(empty) > 5 else ''}: an empty file gives no rows."] if empty else []
 
 
 def _differences(account: Account, entry: CatalogueEntry | None, origin: Origin) -> list[str]:

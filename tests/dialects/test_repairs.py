@@ -129,7 +129,7 @@ def test_turns_are_put_right_by_name(row: Any, wanted: list[tuple[str, str]], re
         ({"instruction": "", "output": "b"}, "no_user"),
         ({"instruction": "a", "output": None}, "empty_assistant"),
         ({"one": 1, "two": 2}, "unknown_dialect"),
-        ({"text": "[INST] a [/INST] b"}, "unknown_template_text"),
+        ({"text": "[AVAILABLE_TOOLS] [][/AVAILABLE_TOOLS][INST] a [/INST] b"}, "unknown_template_text"),
         (12, "not_an_object"),
     ],
 )

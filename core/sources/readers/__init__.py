@@ -11,14 +11,14 @@ from typing import IO
 from core.dialects import RawRow
 from core.sources.readers.columnar import read_arrow_file, read_parquet_file
 from core.sources.readers.csv_file import read_csv_file
-from core.sources.readers.folders import NOT_DATA, data_files
+from core.sources.readers.folders import NOT_DATA, data_files, empty_files
 from core.sources.readers.formats import DataFile
 from core.sources.readers.json_files import read_json_file
 from core.sources.readers.json_lines import read_json_lines
 from core.sources.readers.problems import UnreadableSource, shown
 from core.sources.readers.streams import stream_chunks
 
-__all__ = ["NOT_DATA", "DataFile", "UnreadableSource", "data_files", "read_lines", "read_rows"]
+__all__ = ["NOT_DATA", "DataFile", "UnreadableSource", "data_files", "empty_files", "read_lines", "read_rows"]
 
 _READERS = {
     "json": read_json_file,

@@ -1,8 +1,12 @@
-"""CSV and TSV with a header line, row by row. It knows fields, not what they mean."""
+"""CSV and TSV with a header line, row by row. It knows fields, not what they mean.
+
+Spreadsheets write semicolons or tabs under either name, so the header line decides what stands between fields.
+"""
 
 import csv
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from core.dialects import RawRow
 from core.sources.readers.formats import DataFile
@@ -13,16 +17,24 @@ from core.sources.readers.streams import lines
 
 _LONE_CR = re.compile(r"(?<=\r)(?!\n)")
 """Where a line ends that an old Mac wrote."""
+_DELIMITERS = (",", "\t", ";", "|")
+_DECLARED = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]*")
+"""The line by which a spreadsheet names what stands between the fields."""
 _LARGEST_FIELD = 64 * 1024 * 1024
 
 
 def read_csv_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]:
     """One object of strings per record; a record with another number of fields than the header costs itself."""
     csv.field_size_limit(_LARGEST_FIELD)  # the default of 128 KiB is less than a long answer
-    delimiter = "\t" if ".tsv" in file.path.name.lower() else ","
-    records = csv.reader(_text_lines(file), delimiter=delimiter)
+    text = _text_lines(file)
     position = first
+    records = csv.reader(())
     try:
+        opening = next(text, "")
+        if named := _DECLARED.fullmatch(opening):
+            opening = next(text, "")
+        delimiter = named[1] if named else _delimiter(opening, "\t" if ".tsv" in file.path.name.lower() else ",")
+        records = csv.reader(chain((opening,), text), delimiter=delimiter)
         try:
             header = next(records, None)
         except csv.Error as error:
@@ -44,6 +56,11 @@ def read_csv_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]
             position += 1
     except BrokenStream as error:
         yield problem_row(position, "unreadable", f"{name} line {records.line_num}: {error}")
+
+
+def _delimiter(header: str, usual: str) -> str:
+    """What splits the header line into the most fields; of several the one that the file's name promises."""
+    return max((usual, *_DELIMITERS), key=lambda delimiter: len(next(csv.reader((header,), delimiter=delimiter), [])))
 
 
 def _text_lines(file: DataFile) -> Iterator[str]:

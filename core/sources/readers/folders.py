@@ -8,7 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.sources.readers.formats import READABLE, DataFile, checked_file, named_format
-from core.sources.readers.problems import UnreadableSource, shown
+from core.sources.readers.problems import BrokenStream, UnreadableSource, shown
+from core.sources.readers.streams import chunks
+
+_LONGEST_BLANK = 4096
+"""Bytes of a file that is read to see whether it is blank."""
 
 NOT_DATA = frozenset(
     {
@@ -29,24 +33,49 @@ NOT_DATA = frozenset(
 def data_files(path: Path, only: Sequence[str] | None = None) -> list[DataFile]:
     """The files that hold the rows of `path`, checked against their names, sorted by path within a folder.
 
-    Hidden files and folders, Markdown, `NOT_DATA` and files of other kinds are left out; `only` names the files of a folder that are
-    meant, in their order. Raises `UnreadableSource` when the
-    path is missing, a file is not what its name says, or a folder has no data file.
+    Hidden files and folders, empty files (`empty_files` names them), Markdown, `NOT_DATA` and files of other kinds are left out;
+    `only` names the files of a folder that are meant, in their order. Raises `UnreadableSource` when the path is missing, a file
+    is not what its name says, or a folder has no data file.
     """
     try:
         if only is not None:
-            return [checked_file(path / name) for name in only]
+            named = [path / name for name in only]
+            return [checked_file(file) for file in named if len(named) == 1 or not is_empty(file)]
         if path.is_file():
             return [checked_file(path)]
         if not path.is_dir():
             what = "is neither a file nor a folder" if path.exists() else "does not exist"
             raise UnreadableSource(f"{shown(path)} {what}: check the path.")
-        found = [checked_file(file) for file in _below(path, frozenset())]
+        found = [checked_file(file) for file in _below(path, frozenset()) if not is_empty(file)]
     except OSError as error:
         raise UnreadableSource(f"{shown(path)} cannot be read: {error.strerror or error}.") from error
     if not found:
         raise UnreadableSource(f"The folder {shown(path)} holds no data files: it needs {READABLE}.")
     return found
+
+
+def empty_files(path: Path, only: Sequence[str] | None = None) -> list[str]:
+    """The files that `data_files` passes over because nothing is in them, by their paths below the folder."""
+    if not path.is_dir():
+        return []
+    files = [path / name for name in only] if only is not None else list(_below(path, frozenset()))
+    return [file.relative_to(path).as_posix() for file in files if is_empty(file)]
+
+
+def is_empty(file: Path) -> bool:
+    """Whether a file that is there holds nothing but white space, also compressed."""
+    named = named_format(file)
+    if named is None or not file.is_file() or file.stat().st_size > _LONGEST_BLANK:
+        return False
+    if file.stat().st_size == 0:
+        return True
+    form, compression = named
+    if form not in ("json", "jsonl", "csv"):
+        return False
+    try:
+        return all(not chunk.strip() for chunk in chunks(file, compression))
+    except BrokenStream:
+        return False
 
 
 def _below(folder: Path, above: frozenset[Path]) -> Iterator[Path]:

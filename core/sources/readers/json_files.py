@@ -5,7 +5,7 @@ Lines of values, one array of values, and values over several lines all occur un
 
 from collections.abc import Iterator
 
-from core.dialects import RawRow
+from core.dialects import RawRow, is_conversation
 from core.sources.readers.formats import HEAD, DataFile
 from core.sources.readers.json_lines import BOM, read_json_lines
 from core.sources.readers.json_stream import read_json_values
@@ -16,7 +16,19 @@ from core.sources.readers.problems import UnreadableSource, shown
 def read_json_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]:
     """The rows of a JSON file of any layout. Raises `UnreadableSource` when it holds no JSON at all."""
     read = read_json_lines if _in_lines(file) else read_json_values
+    if read is read_json_values and _is_one_conversation(file):
+        return iter((RawRow(first, loads(file.head().decode("utf-8-sig"))),))
     return read(file.chunks(), name, first)
+
+
+def _is_one_conversation(file: DataFile) -> bool:
+    """Whether the whole file is a list of turns, so one row, rather than a list of rows."""
+    head = file.head()
+    try:
+        value = loads(head.decode("utf-8-sig")) if len(head) < HEAD else None
+    except (NotJSON, UnicodeDecodeError):
+        return False
+    return isinstance(value, list) and is_conversation(value)
 
 
 def _in_lines(file: DataFile) -> bool:
@@ -31,8 +43,8 @@ def _in_lines(file: DataFile) -> bool:
     if any(line.strip() in ("{", "[") for line in found):
         return False  # a value that goes on over the next lines
     if _is_json(found[0]):
-        # A lone first line that is a whole array is an array of rows; everything else that fits on a line is a line.
-        return opening != "[" or len(found) > 1
+        # A lone line that is a whole array or object may hold many rows; everything else that fits on a line is a line.
+        return len(found) > 1
     if opening == "[":
         return False
     if any(_is_container(line) for line in found[1:]):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from core.dialects import RawRow
 from core.sources.readers.json_values import NotJSON, cut_off, incomplete, scan, undecoded
+from core.sources.readers.json_wrapped import enter_rows
 from core.sources.readers.problems import EXCERPT, MAX_ROW, BrokenStream, Problem, problem_row
 
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -73,20 +74,25 @@ class _Window:
 
 
 def read_json_values(parts: Iterator[bytes], name: str, first: int = 0) -> Iterator[RawRow]:
-    """One row per element of a top-level array, or per whole value where values stand one after the other.
+    """One row per element of a top-level array (or of the lists of rows in one object), or per whole value where values stand
+    one after the other.
 
     An array that ends early gives its rows and one row with a problem for the break.
     """
     window = _Window(parts, name)
     position = first
+    wrapped = window.skip_separators() == "{" and enter_rows(window)
+    window.in_array = wrapped
     while opening := window.skip_separators():
         if opening == "[" and not window.in_array:
             window.in_array = True
             window.position += 1
             continue
         if opening == "]" and window.in_array:
-            window.in_array = False
             window.position += 1
+            window.in_array = wrapped and enter_rows(window)
+            if wrapped and not window.in_array:
+                return  # what is left of the object says something about the rows
             continue
         yield _next_value(window, position)
         position += 1

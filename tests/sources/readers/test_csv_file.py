@@ -28,6 +28,25 @@ def test_records_become_objects_of_strings(tmp_path: Path) -> None:
         assert [row.value for row in read_rows(tmp_path / name)] == ROWS
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_what_stands_between_fields_is_seen_in_the_header(tmp_path: Path, name: str, delimiter: str) -> None:
+    write(tmp_path / name, delimiter=delimiter)
+    assert [row.value for row in read_rows(tmp_path / name)] == ROWS
+    (tmp_path / name).write_text(f"sep={delimiter}\n" + (tmp_path / name).read_text())
+    assert [row.value["output"] for row in read_rows(tmp_path / name)] == [row["output"] for row in ROWS]
+
+
+def test_an_unnamed_first_column_is_a_column(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(",prompt,response\n0,a;b,c\n")
+    assert [row.value for row in read_rows(tmp_path / "rows.csv")] == [{"": "0", "prompt": "a;b", "response": "c"}]
+
+
+def test_one_column_needs_nothing_between_fields(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("text\nhello\n")
+    assert [row.value for row in read_rows(tmp_path / "rows.csv")] == [{"text": "hello"}]
+
+
 def test_a_record_with_another_number_of_fields_costs_itself(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n3\n\n4,5,6\n7,8\n")
     rows = list(read_rows(tmp_path / "rows.csv"))

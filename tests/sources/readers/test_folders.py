@@ -1,5 +1,6 @@
 """Folders of data files, among them what `save_to_disk` writes."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.sources import UnreadableSource, read_rows
-from core.sources.readers import data_files
+from core.sources.readers import data_files, empty_files
 
 
 def test_files_of_all_kinds_are_read_in_order_as_one_sequence(tmp_path: Path) -> None:
@@ -42,6 +43,16 @@ def test_a_wrong_file_in_a_folder_is_named_before_any_row_is_read(tmp_path: Path
     (tmp_path / "b.jsonl").write_text("<html>gone</html>")
     with pytest.raises(UnreadableSource, match=r"b\.jsonl' is not what its name says"):
         read_rows(tmp_path)
+
+
+def test_an_empty_file_costs_nothing_but_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"n": 0}\n')
+    for name, content in {"b.jsonl": b"", "c.csv": b"\n", "d.json": b" ", "e.jsonl.gz": gzip.compress(b""), "f.parquet": b""}.items():
+        (tmp_path / name).write_bytes(content)
+    assert [row.value for row in read_rows(tmp_path)] == [{"n": 0}]
+    assert empty_files(tmp_path) == ["b.jsonl", "c.csv", "d.json", "e.jsonl.gz", "f.parquet"]
+    with pytest.raises(UnreadableSource, match="empty"):
+        read_rows(tmp_path / "b.jsonl")
 
 
 @pytest.mark.parametrize("files", [(), ("README.md",), ("notes.txt", "expected.json")])

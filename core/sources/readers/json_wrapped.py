@@ -1,0 +1,74 @@
+"""Rows that stand in a list inside one object, as exports wrap them: `{"version": 1, "data": [{…}, {…}]}`.
+
+It finds where such a list begins without reading it. A conversation that is the file's only object is no wrapper.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from core.dialects import looks_like_row
+from core.sources.readers.json_values import NotJSON, incomplete, scan
+
+_KEY = re.compile(r'[\s,{\ufeff]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_LIST = re.compile(r"\[\s*(?=[{\[])")
+_LONGEST_KEY = 4096
+_FARTHEST = 64 * 1024 * 1024
+"""Characters before and in a list's first row that are looked at."""
+
+
+class Window(Protocol):
+    """A sliding window of text: `fill` drops what stands before `position` and adds what comes next."""
+
+    text: str
+    position: int
+    ended: bool
+
+    def fill(self) -> None:
+        """Add text."""
+
+
+def enter_rows(window: Window) -> bool:
+    """Go to the first row of the object's next list of rows; where there is none, stay and return False.
+
+    `window.position` is at the object's brace, or behind one of its lists.
+    """
+    offset = 0
+    while (found := _grown(window, offset, lambda start: _KEY.match(window.text, start), _LONGEST_KEY)) is not None:
+        key = scan(found[1], 0)[0]
+        offset = found.end() - window.position
+        opening = _grown(window, offset, lambda start: _LIST.match(window.text, start), 2)
+        if opening is not None:
+            first = opening.end() - window.position
+            value = _value(window, first)
+            if value is not None and looks_like_row(value[0], under=str(key)):
+                window.position += first
+                return True
+        passed = _value(window, offset)
+        if passed is None:
+            return False
+        offset = passed[1]
+    return False
+
+
+def _grown(window: Window, offset: int, match: Callable[[int], re.Match[str] | None], enough: int) -> re.Match[str] | None:
+    """The match at the offset, tried again in more text until `enough` characters have shown that there is none."""
+    while True:
+        start = window.position + offset
+        found = match(start)
+        if found is not None or window.ended or len(window.text[start : start + 2 * enough].strip()) >= enough:
+            return found
+        window.fill()
+
+
+def _value(window: Window, offset: int) -> tuple[Any, int] | None:
+    """The value at the offset and the offset behind it; None for one that is broken or too long."""
+    while True:
+        try:
+            value, end = scan(window.text, window.position + offset)
+        except NotJSON as error:
+            if window.ended or not incomplete(error, window.text) or len(window.text) - window.position > _FARTHEST:
+                return None
+            window.fill()
+        else:
+            return value, end - window.position
