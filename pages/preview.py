@@ -10,10 +10,10 @@ from pages.components.conversation_view import conversation_view
 from pages.components.explained import Explained, explained, figures_of, tokens_of
 from pages.components.page import empty, go, header, plain
 from pages.components.planning import target_of
+from pages.components.raw_row import show_raw
 from pages.components.refusals import refusal_banner
 from pages.components.row_choice import choose_row, choose_supervision
 from pages.components.sample_view import sample_view
-from pages.components.source_detail import show_raw
 from pages.components.visible import visible
 
 _SENTENCE = "What will the target see of a row, and which tokens must the drafter learn to predict? Look before you tokenize."

@@ -1,27 +1,26 @@
 """Sources: what do I have, and is it good?"""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 import streamlit as st
 
 from core.errors import MixdownError
 from core.jobs import ImportJob, begin, bundled_items
 from core.runs import Run
-from core.sources import Catalogue, CatalogueEntry, Source
+from core.sources import Catalogue, CatalogueEntry, Source, SourceMissing
 from pages.components import current
 from pages.components.add_source import add_source
-from pages.components.page import empty, fail, go, header, plain
+from pages.components.catalogue_entry import catalogue_entry
+from pages.components.import_runs import import_progress, last_import
+from pages.components.imported_table import imported_table
+from pages.components.numbers import count
+from pages.components.page import fail, figures, go, header, plain
 from pages.components.run_card import run_card
-from pages.components.source_card import imported_card, waiting_card
 from pages.components.source_detail import source_detail
+from pages.components.sources_gallery import gallery, known_sources
 
-COLUMNS = 3
-
-Item = TypeVar("Item")
+_GALLERY, _TABLE = "Gallery", "Table of what is imported"
 
 
-def _gallery(imported: list[Source]) -> None:
+def _overview(imported: list[Source]) -> None:
     place = header("Sources", "What data do you have, and how much of it can be used? Nothing is dropped without a reason you can read.")
     runs = [run for run in current.store().list() if run.kind in ("import", "demo")]
     importing = next((run for run in runs if run.active), None)
@@ -29,24 +28,42 @@ def _gallery(imported: list[Source]) -> None:
     _last_import(importing, runs)
     for name, sentence in current.library().damaged().items():
         st.error(plain(f"{name}: {sentence}"), icon=":material/error:")
+    view = _GALLERY
     if imported:
-        shown = _filtered(imported) if len(imported) > COLUMNS else imported
-        _cards(shown, imported_card)
-        if not shown:
-            st.caption("No source fits this search.")
-    elif importing is None:
-        empty("Nothing is imported yet", "Import the bundled samples with the button above, or add a file or folder of your own.")
-    waiting = _waiting({source.name for source in imported})
-    if waiting and importing is None:
-        with st.expander(f"{len(waiting)} bundled samples are not imported", expanded=not imported):
-            if imported and st.button("Import them", icon=":material/download:"):
-                _import_bundled({entry.name for entry in waiting})
-            _cards(waiting, waiting_card)
+        _totals(imported)
+        view = st.segmented_control("View", [_GALLERY, _TABLE], default=_GALLERY, required=True, key="view", label_visibility="collapsed")
+    entries = Catalogue.load(current.workspace()).entries()
+    if view == _TABLE:
+        imported_table(imported)
+    else:
+        gallery(known_sources(imported, entries))
+    waiting = _waiting(entries, {source.name for source in imported})
+    if (
+        waiting
+        and imported
+        and importing is None
+        and st.button(f"Import the {len(waiting)} bundled samples that are not imported", icon=":material/download:", type="tertiary")
+    ):
+        _import_bundled({entry.name for entry in waiting})
+
+
+def _totals(imported: list[Source]) -> None:
+    ledgers = [source.ledger for source in imported]
+    doubtful = sum(1 for source in imported if source.problem)
+    figures(
+        [
+            (count(len(imported)), "imported"),
+            (count(sum(ledger.kept for ledger in ledgers)), "rows kept"),
+            (count(sum(ledger.prompt_only for ledger in ledgers)), "prompts only"),
+            (count(sum(ledger.quarantined for ledger in ledgers)), "quarantined"),
+            *([(count(doubtful), "need a look: under half could be used")] if doubtful else []),
+        ]
+    )
 
 
 def _buttons(place: st.delta_generator.DeltaGenerator, imported: list[Source], importing: Run | None) -> None:
     if place.button("Add a source", icon=":material/add:"):
-        add_source()
+        go("pages/sources.py", add="new")
     if imported and importing is None:
         if place.button("Continue to the mix", type="primary", icon=":material/arrow_forward:", icon_position="right"):
             if current.recipe_name() is None:
@@ -73,39 +90,35 @@ def _last_import(importing: Run | None, runs: list[Run]) -> None:
         run_card(current.store(), last)
 
 
-def _waiting(imported: set[str]) -> list[CatalogueEntry]:
-    return [entry for entry in Catalogue.load(current.workspace()).entries() if entry.bundled is not None and entry.name not in imported]
+def _waiting(entries: list[CatalogueEntry], imported: set[str]) -> list[CatalogueEntry]:
+    return [entry for entry in entries if entry.bundled is not None and entry.name not in imported]
 
 
-def _cards(items: Sequence[Item], draw: Callable[[Item], None]) -> None:
-    for start in range(0, len(items), COLUMNS):
-        for column, item in zip(st.columns(COLUMNS), items[start : start + COLUMNS], strict=False):
-            with column:
-                draw(item)
-
-
-def _filtered(imported: list[Source]) -> list[Source]:
-    search, domains = st.columns([1, 2], vertical_alignment="bottom")
-    words = search.text_input("Search", key="search", placeholder="name or licence").strip().lower()
-    known = sorted({source.domain for source in imported})
-    chosen = domains.pills("Domain", known, selection_mode="multi", key="domains")
-    return [
-        source
-        for source in imported
-        if words in f"{source.name} {source.title} {source.licence or ''}".lower() and (not chosen or source.domain in chosen)
-    ]
+def _opened(name: str) -> None:
+    """A source, or the import that it comes from."""
+    try:
+        source = current.library().source(name)
+    except SourceMissing:
+        place = header(name, "This source is not in the library.")
+        if place.button("All sources", icon=":material/arrow_back:"):
+            go("pages/sources.py")
+        if last_import(name) is None:
+            raise
+        import_progress(name)
+        return
+    source_detail(source)
 
 
 def _page() -> None:
-    opened = st.query_params.get("open")
-    if opened:
-        try:
-            source_detail(current.library().source(opened))
-        except MixdownError as error:
-            fail(error)
-        else:
-            return
-    _gallery(current.library().sources())
+    asked = st.query_params
+    if "open" in asked:
+        _opened(asked["open"])
+    elif "entry" in asked:
+        catalogue_entry(Catalogue.load(current.workspace()).entry(asked["entry"]))
+    elif "add" in asked:
+        add_source()
+    else:
+        _overview(current.library().sources())
 
 
 _page()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -27,11 +28,27 @@ def pager(key: str, total: int) -> None:
             st.pagination(pages, key=key)
 
 
-def row_table(rows: Sequence[Mapping[str, Any]], *, key: str, columns: Mapping[str, str], height: int = 420) -> int | None:
-    """Draw the rows with the given columns (key → title) and return the index in `rows` of the one that is selected."""
+def row_table(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    key: str,
+    columns: Mapping[str, str],
+    height: int = 420,
+    widths: Mapping[str, int] = MappingProxyType({}),
+) -> int | None:
+    """Draw the rows with the given columns (key → title) and return the index in `rows` of the one that is selected.
+
+    `widths` are pixels by key, for columns whose texts would push the others out of sight.
+    """
     frame = pd.DataFrame([{title: _cell(row.get(name)) for name, title in columns.items()} for row in rows], columns=list(columns.values()))
     event = st.dataframe(
-        frame, hide_index=True, key=key, on_select="rerun", selection_mode="single-row", height=min(height, 38 + 35 * max(len(frame), 1))
+        frame,
+        hide_index=True,
+        column_config={columns[name]: st.column_config.Column(width=width) for name, width in widths.items()},
+        key=key,
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(height, 38 + 35 * max(len(frame), 1)),
     )
     chosen = event["selection"]["rows"] if event else []
     return int(chosen[0]) if chosen and chosen[0] < len(rows) else None

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.sources import CatalogueEntry, Ledger, Source
 from pages.components.charts import TROUBLE, domain_colour
-from pages.components.numbers import count, percent, plural
+from pages.components.numbers import count, percent, plural, short
 from pages.components.page import plain
 
 
@@ -49,11 +49,22 @@ def imported_card(source: Source) -> None:
         )
 
 
-def waiting_card(entry: CatalogueEntry) -> None:
-    """A bundled sample that was not imported."""
-    with st.container(border=True, height="stretch"):
+def entry_card(entry: CatalogueEntry) -> None:
+    """A source of the catalogue that was not imported; its name opens what is known of it."""
+    facts = [html.escape(entry.domain), html.escape(entry.licence or "licence unknown")]
+    if entry.rows:
+        facts.append(f"{short(entry.rows)} rows")
+    states = []
+    if entry.evaluation:
+        states.append('<span class="md-trouble">evaluation: do not train</span>')
+    if entry.gated:
+        states.append("gated: needs your acceptance")
+    states.append("a sample ships with Mixdown" if entry.bundled else "on the hub" if entry.hub_id else "no place known")
+    note = f"overlaps {', '.join(entry.overlaps)}" if entry.overlaps else entry.notes
+    with st.container(border=True, height="stretch", key=f"card-{entry.name}"):
+        st.page_link("pages/sources.py", label=f"**{plain(entry.title)}**", query_params={"entry": entry.name})
         st.html(
-            f'<div class="md-card-title">{html.escape(entry.title)}</div><div class="md-card-line">'
-            f'<i class="md-dot" style="background:{domain_colour(entry.domain)}"></i>'
-            f"{html.escape(entry.domain)} · {html.escape(entry.licence or '')}</div>"
+            f'<div class="md-card-body"><div class="md-card-line"><i class="md-dot" style="background:{domain_colour(entry.domain)}"></i>'
+            f'{" · ".join(facts)}</div><div class="md-card-line">{" · ".join(states)}</div>'
+            f'<div class="md-card-line md-clip">{html.escape(note)}</div></div>'
         )

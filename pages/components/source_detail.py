@@ -1,27 +1,20 @@
-"""One source opened: its rows, its quarantine, and what is known about it."""
-
-import html
-from typing import Any
+"""One source opened: how much of it can be used, and behind tabs its rows, what was refused, how it is read, what is known of it."""
 
 import streamlit as st
 
-from core.dialects import CODES
-from core.sources import Source
-from pages.components import charts
-from pages.components.conversation_view import conversation_view
+from core.errors import MixdownError
+from core.sources import Ledger, Source
+from pages.components import current
+from pages.components.import_runs import import_progress, what_changed
 from pages.components.numbers import count, percent
-from pages.components.page import figures, go, header, plain
-from pages.components.row_table import PAGE, page_number, pager, row_table
+from pages.components.page import fail, figures, go, header, plain
+from pages.components.source_about import source_about
 from pages.components.source_card import kept_bar
+from pages.components.source_mapping import source_mapping
+from pages.components.source_quarantine import source_quarantine
+from pages.components.source_rows import source_rows
 
-_COLUMNS = {"row": "Row", "excerpt": "Begins with", "turns": "Turns", "chars": "Characters", "tool_calls": "Calls", "repairs": "Repairs"}
-_FLAGS = {
-    "tools": ("has_tools", True),
-    "tool calls": ("tool_calls", (1, None)),
-    "reasoning": ("has_reasoning", True),
-    "no answer (prompt only)": ("status", "prompt_only"),
-}
-_SORTS = {"row": "order of the file", "turns": "turns", "chars": "characters", "tool_calls": "tool calls"}
+TABS = ("Rows", "Quarantine", "Mapping", "About")
 
 
 def source_detail(source: Source) -> None:
@@ -32,145 +25,69 @@ def source_detail(source: Source) -> None:
     )
     if place.button("All sources", icon=":material/arrow_back:"):
         go("pages/sources.py")
+    busy = import_progress(source.name)
+    what_changed(source)
+    _account(source)
+    if source.problem:
+        _doubtful(source)
+    for warning in _warnings(source):
+        st.caption(f":material/warning: {plain(warning)}")
+    tabs = dict(zip(TABS, st.tabs(TABS, key="tab", on_change="rerun", bind="query-params"), strict=True))
+    draw = {"Rows": source_rows, "About": lambda source: source_about(source, busy=busy)}
+    draw |= {
+        "Quarantine": lambda source: source_quarantine(source, busy=busy),
+        "Mapping": lambda source: source_mapping(source, busy=busy),
+    }
+    for name, tab in tabs.items():
+        if tab.open:
+            with tab:
+                draw[name](source)
+
+
+def _account(source: Source) -> None:
     ledger = source.ledger
+    share = ledger.kept / ledger.read if ledger.read else 0.0
+    raw = [(count(ledger.raw_rows), "raw rows")] if ledger.raw_rows != ledger.read else []
     figures(
         [
-            (count(ledger.read), "rows read"),
-            (count(ledger.kept), f"kept ({percent(ledger.kept / ledger.read if ledger.read else 0)})"),
+            *raw,
+            (count(ledger.read), "conversations read" if raw else "rows read"),
+            (count(ledger.kept), f"kept ({percent(share)})"),
             (count(ledger.prompt_only), "prompt only"),
             (count(ledger.quarantined), "quarantined"),
             (count(sum(ledger.repaired.values())), "repairs"),
         ]
     )
-    st.html(kept_bar(ledger, source.domain or "other"))
-    if source.problem:
-        st.error(plain(source.problem), icon=":material/error:")
-    for warning in source.warnings:
-        st.caption(f":material/warning: {plain(warning)}")
-    rows, quarantine, about = st.tabs(["Rows", f"Quarantine {count(ledger.quarantined)}", "About"])
-    with rows:
-        _rows(source)
-    with quarantine:
-        _quarantine(source)
-    with about:
-        _about(source)
+    st.html(kept_bar(ledger, source.domain or "other") + f'<div class="md-quiet">{_sum(ledger)}</div>')
 
 
-def _rows(source: Source) -> None:
-    search_column, sort_column, repair_column = st.columns([2, 1.2, 1.2], vertical_alignment="bottom")
-    search = search_column.text_input("Search the text", key=f"rows-search-{source.name}", placeholder="words in the conversation")
-    sort = sort_column.selectbox("Order by", list(_SORTS), format_func=_SORTS.__getitem__, key=f"rows-sort-{source.name}")
-    codes = [None, *sorted(source.ledger.repaired)]
-    repair = repair_column.selectbox(
-        "Repaired by", codes, format_func=lambda code: code or "anything or nothing", key=f"rows-repair-{source.name}"
-    )
-    flags = st.pills("Only rows with", list(_FLAGS), selection_mode="multi", key=f"rows-flags-{source.name}", label_visibility="collapsed")
-    where: dict[str, Any] = dict(_FLAGS[flag] for flag in flags)
-    if repair is not None:
-        where["repairs"] = repair
-    key = f"rows-page-{source.name}"
-    total = source.page(search=search, where=where, limit=1).total
-    page = source.page(search=search, where=where, sort=sort, descending=sort != "row", offset=page_number(key, total) * PAGE, limit=PAGE)
-    if not page.rows:
-        st.caption("No row fits.")
-        return
-    left, right = st.columns([1, 1], gap="medium")
-    with left:
-        chosen = row_table(page.rows, key=f"rows-table-{source.name}", columns=_COLUMNS, height=640)
-        pager(key, page.total)
-    with right:
-        _row(source, int(page.rows[chosen or 0]["row"]))
+def _sum(ledger: Ledger) -> str:
+    """Where every row went, as sums that a reader can check."""
+    kept, prompts, refused = count(ledger.kept), count(ledger.prompt_only), count(ledger.quarantined)
+    rows = f"{count(ledger.read)} read = {kept} kept + {prompts} prompt only + {refused} quarantined"
+    if ledger.raw_rows == ledger.read:
+        return f"{rows}; no row is missing."
+    used, left = count(ledger.used), count(ledger.not_chosen)
+    raw = f"{count(ledger.raw_rows)} raw rows = {count(ledger.read)} read + {used} part of another + {left} not chosen"
+    return f"{raw}; {rows}; no row is missing."
 
 
-def _row(source: Source, row: int) -> None:
-    stored = source.stored(row)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**Row {count(row)}**" + (" · prompt only" if stored.status == "prompt_only" else ""))
-        st.page_link(
-            "pages/preview.py",
-            label="See it as the target does",
-            icon=":material/visibility:",
-            query_params={"source": source.name, "row": str(row)},
-        )
-    talk, canonical, raw, repairs = st.tabs(["Conversation", "Canonical", "Raw", f"Repairs {len(stored.repairs)}"])
-    with talk:
-        st.html(conversation_view(stored.conversation))
-    with canonical:
-        st.json(stored.conversation.to_json())
-    with raw:
-        show_raw(stored.raw)
-    with repairs:
-        if not stored.repairs:
-            st.caption("Nothing had to be repaired.")
-        for code in stored.repairs:
-            st.html(f'<div class="md-quiet"><b>{html.escape(code)}</b> {html.escape(sentence(code))}</div>')
+def _doubtful(source: Source) -> None:
+    st.error(plain(source.problem or ""), icon=":material/error:")
+    if st.button("Accept it as it is", icon=":material/check:", help="It is then no longer shown as an error, until it is imported again."):
+        try:
+            source.accept()
+        except MixdownError as error:
+            fail(error)
+        else:
+            st.rerun()
 
 
-def _quarantine(source: Source) -> None:
-    reasons = source.quarantine_reasons()
-    if not reasons:
-        st.caption("No row of this source was refused.")
-        return
-    ranked = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-    charts.show(
-        charts.bars(
-            {reason.replace("_", " "): amount for reason, amount in ranked.items()}, unit="rows", colours=[charts.TROUBLE] * len(ranked)
-        ),
-        key=f"reasons-{source.name}",
-        height=70 + 34 * len(ranked),
-        alt="Quarantined rows by reason",
-    )
-    reason = st.selectbox(
-        "Reason", [None, *ranked], format_func=lambda code: "all reasons" if code is None else code, key=f"reason-{source.name}"
-    )
-    if reason is not None:
-        st.html(f'<div class="md-quiet">{html.escape(sentence(reason))}</div>')
-    key = f"quarantine-page-{source.name}"
-    total = source.quarantine_page(reason, limit=1).total
-    page = source.quarantine_page(reason, offset=page_number(key, total) * PAGE, limit=PAGE)
-    left, right = st.columns([1.2, 1], gap="medium")
-    with left:
-        columns = {"position": "Row of the file", "reason": "Reason", "field": "Field", "detail": "What was found"}
-        chosen = row_table(page.rows, key=f"quarantine-table-{source.name}", columns=columns)
-        pager(key, page.total)
-    with right:
-        row = page.rows[chosen or 0]
-        st.markdown(f"**Row {count(row['position'])} of the file**")
-        if row.get("detail"):
-            st.html(f'<div class="md-quiet">{html.escape(str(row["detail"]))}</div>')
-        show_raw(row.get("raw"))
-
-
-def _about(source: Source) -> None:
-    facts = {
-        "Name": source.name,
-        "Origin": str(source.origin),
-        "Licence": source.licence,
-        "Domain": source.domain,
-        "Dialect": source.dialect,
-    }
-    rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value or 'unknown'))}</td></tr>" for key, value in facts.items())
-    st.html(f'<table class="md-tools">{rows}</table>')
-    if source.ledger.repaired:
-        st.markdown("**Repairs**")
-        lines = "".join(
-            f"<tr><th>{html.escape(code)}</th><td>{count(amount)}</td><td>{html.escape(sentence(code))}</td></tr>"
-            for code, amount in sorted(source.ledger.repaired.items(), key=lambda item: (-item[1], item[0]))
-        )
-        st.html(f'<table class="md-tools">{lines}</table>')
-    with st.expander("Everything that was recorded at the import"):
-        st.json(source.info, expanded=1)
-
-
-def show_raw(value: object) -> None:
-    """The row as it stood in the file; text that was no JSON stays text."""
-    if isinstance(value, (dict, list)):
-        st.json(value, expanded=4)
-    else:
-        st.code(plain("") if value is None else str(value), language=None, wrap_lines=True)
-
-
-def sentence(code: str) -> str:
-    """What a repair or a reason means; empty for a code that carries its own detail."""
-    known = CODES.get(code)
-    return known.sentence if known else ""
+def _warnings(source: Source) -> list[str]:
+    overlaps = [
+        f"Overlaps {other if mine == source.name else mine}: {reason}. Mix both only with duplicates removed."
+        for mine, other, reason in current.library().overlaps()
+        if source.name in (mine, other)
+    ]
+    accepted = [f"Accepted as it is. {source.doubt}"] if source.accepted and source.doubt else []
+    return [*source.warnings, *overlaps, *accepted]

@@ -35,7 +35,7 @@ def test_a_hostile_row_runs_no_script_and_loads_nothing(dashboard: Dashboard, pa
 
     for address, tabs in (
         ("preview?source=evil&row=0", ("Conversation", "Rendered", "Raw", "Tokens")),
-        ("sources?open=evil", ("Quarantine 1", "Rows")),
+        ("sources?open=evil", ("Quarantine", "Rows")),
     ):
         page.goto(f"{dashboard.url}/{address}")
         for tab in tabs:

@@ -69,7 +69,7 @@ def test_a_page_that_has_nothing_to_show_says_what_to_do_next(home, name):
 def test_a_source_opens_with_its_rows_and_its_quarantine(sources):
     app = open_page("sources", open="sums")
     assert app.title[0].value == "sums"
-    assert {"Rows", "Quarantine 1", "About"} <= {tab.label for tab in app.tabs}
+    assert {"Rows", "Quarantine", "Mapping", "About"} <= {tab.label for tab in app.tabs}
 
 
 def test_a_source_that_is_not_there_is_one_sentence(sources):
