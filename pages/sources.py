@@ -6,13 +6,15 @@ from core.errors import MixdownError
 from core.jobs import ImportJob, begin, bundled_items
 from core.runs import Run
 from core.sources import Catalogue, CatalogueEntry, Source, SourceMissing
+from core.sources.catalogue import NotInCatalogue
+from core.workspace import BadName
 from pages.components import current
 from pages.components.add_source import add_source
 from pages.components.catalogue_entry import catalogue_entry
 from pages.components.import_runs import import_progress, last_import
 from pages.components.imported_table import imported_table
 from pages.components.numbers import count
-from pages.components.page import fail, figures, go, header, plain
+from pages.components.page import empty, fail, figures, go, header, plain
 from pages.components.run_card import run_card
 from pages.components.source_detail import source_detail
 from pages.components.sources_gallery import gallery, known_sources
@@ -29,6 +31,8 @@ def _overview(imported: list[Source]) -> None:
     for name, sentence in current.library().damaged().items():
         st.error(plain(f"{name}: {sentence}"), icon=":material/error:")
     view = _GALLERY
+    if not imported and importing is None:
+        empty("Nothing is imported yet", "Import the bundled samples with the button above, open a source below, or add one of your own.")
     if imported:
         _totals(imported)
         view = st.segmented_control("View", [_GALLERY, _TABLE], default=_GALLERY, required=True, key="view", label_visibility="collapsed")
@@ -99,11 +103,11 @@ def _opened(name: str) -> None:
     try:
         source = current.library().source(name)
     except SourceMissing:
-        place = header(name, "This source is not in the library.")
-        if place.button("All sources", icon=":material/arrow_back:"):
-            go("pages/sources.py")
         if last_import(name) is None:
             raise
+        place = header(name, "This source is not in the library yet.")
+        if place.button("All sources", icon=":material/arrow_back:"):
+            go("pages/sources.py")
         import_progress(name)
         return
     source_detail(source)
@@ -111,14 +115,19 @@ def _opened(name: str) -> None:
 
 def _page() -> None:
     asked = st.query_params
-    if "open" in asked:
-        _opened(asked["open"])
-    elif "entry" in asked:
-        catalogue_entry(Catalogue.load(current.workspace()).entry(asked["entry"]))
-    elif "add" in asked:
+    if "add" in asked:
         add_source()
-    else:
-        _overview(current.library().sources())
+        return
+    try:
+        if "open" in asked:
+            _opened(asked["open"])
+            return
+        if "entry" in asked:
+            catalogue_entry(Catalogue.load(current.workspace()).entry(asked["entry"]))
+            return
+    except (BadName, NotInCatalogue, SourceMissing) as error:
+        fail(error)
+    _overview(current.library().sources())
 
 
 _page()

@@ -1,5 +1,7 @@
 """Adding a source of one's own: a file or folder on this machine, an upload, or a hub data set; looked at before it is imported."""
 
+import hashlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +12,13 @@ from streamlit.delta_generator import DeltaGenerator
 from core.dialects import RawRow
 from core.errors import MixdownError
 from core.jobs import ImportItem, import_item
-from core.sources import DOMAINS, first_rows, import_name
+from core.sources import DOMAINS, CannotWrite, first_rows, import_name
 from core.sources.hub import HubReference, looks_like_hub_id
 from pages.components import current
 from pages.components.hub_look import hub_look
 from pages.components.import_runs import begin_import
 from pages.components.page import fail, go, header, plain
-from pages.components.reading import LOOK, Reading, reading
+from pages.components.reading import LOOK, Reading, read_before, reading
 
 _PATH, _UPLOAD, _HUB = "file or folder here", "upload", "hub data set"
 
@@ -52,14 +54,28 @@ def _upload() -> Path | None:
     upload = st.file_uploader("A file of yours", key="add-upload")
     if upload is None:
         return None
-    folder = current.workspace().home / "uploads" / upload.file_id
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / (re.sub(r"[^A-Za-z0-9._-]+", "-", Path(upload.name).name).lstrip(".-") or "upload")
-    if not kept.exists() or kept.stat().st_size != upload.size:
-        part = kept.with_name(f".{kept.name}.part")
-        part.write_bytes(upload.getbuffer())
-        part.replace(kept)
-    return kept
+    known: dict[str, Path] = st.session_state.setdefault("uploads", {})
+    if upload.file_id not in known:
+        known[upload.file_id] = _kept(upload.name, upload.getbuffer())
+    return known[upload.file_id]
+
+
+def _kept(name: str, content: memoryview) -> Path:
+    """The content under a name of its own: the same file uploaded twice is one file, and so one origin."""
+    folder = current.workspace().home / "uploads" / hashlib.sha256(content).hexdigest()[:16]
+    file = folder / (re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).lstrip(".-")[-100:] or "upload")
+    try:
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            part = folder / f".{file.name}.part"
+            with part.open("wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fsync(opened.fileno())
+            part.replace(file)
+    except OSError as error:
+        raise CannotWrite(f"The upload cannot be kept in '{folder}' ({error.strerror or error}): free some space and try again.") from error
+    return file
 
 
 def _hub(place: DeltaGenerator) -> None:
@@ -96,9 +112,11 @@ def _settle(item: ImportItem, rows: Sequence[RawRow], place: DeltaGenerator) -> 
     domains = list(DOMAINS)
     domain = domain_place.selectbox("Domain", domains, index=domains.index(item.domain or "other"), key=f"new-domain-{key}")
     licence = licence_place.text_input("Licence", value=item.licence or "", placeholder="unknown", key=f"new-licence-{key}").strip() or None
+    before = Reading(item.dialect)
     if name in current.library().names():
+        before = read_before(current.library().source(name))
         st.info(plain(f"{name} is imported already: importing takes its place once it is whole."), icon=":material/info:")
-    chosen = reading(rows, key=key, before=Reading(item.dialect))
+    chosen = reading(rows, key=f"{key}-{name}", before=before)
     if place.button("Import", type="primary", icon=":material/download:", disabled=chosen is None) and chosen is not None:
         begin_import(
             item.model_copy(

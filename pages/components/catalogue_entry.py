@@ -26,7 +26,12 @@ def catalogue_entry(entry: CatalogueEntry) -> None:
         go("pages/sources.py")
     busy = import_progress(entry.name)
     if entry.name in current.library().names():
-        st.page_link("pages/sources.py", label="It is imported: open it", icon=":material/database:", query_params={"open": entry.name})
+        st.page_link(
+            "pages/sources.py",
+            label="It is imported: open it. Another import takes its place once it is whole.",
+            icon=":material/database:",
+            query_params={"open": entry.name},
+        )
     if entry.evaluation:
         st.warning("An evaluation set: do not train on it.", icon=":material/block:")
     if entry.gated:

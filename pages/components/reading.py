@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.dialects import DIALECTS, ENOUGH_ROWS, PARTS, BadMapping, ColumnMap, Detection, Outcome, Policy, RawRow, convert, detect
+from core.sources import Source
 from pages.components.codes import sentence
 from pages.components.conversation_view import conversation_view
 from pages.components.numbers import count, percent, plural
@@ -22,6 +23,7 @@ from pages.components.visible import escaped
 LOOK = ENOUGH_ROWS
 """Rows that are looked at before an import."""
 _FOUND, _DIALECT, _COLUMNS = "as found", "another dialect", "columns by hand"
+_DEFAULT = Policy()
 _PARTS = {
     "messages": "all turns (a list)",
     "prompt": "the question",
@@ -41,8 +43,16 @@ class Reading:
     columns: Mapping[str, str] | None = None
 
 
-def reading(rows: Sequence[RawRow], *, key: str, before: Reading = Reading()) -> Reading | None:
-    """Ask how to read `rows` and show what comes of it; None while the choice cannot be read by. `before` is what was chosen last."""
+def read_before(source: Source) -> Reading:
+    """How a source was read when it was imported."""
+    return Reading(source.info.get("dialect_asked_for"), source.info.get("mapping"))
+
+
+def reading(rows: Sequence[RawRow], *, key: str, before: Reading = Reading(), policy: Policy = _DEFAULT) -> Reading | None:
+    """Ask how to read `rows` and show what comes of it under `policy`; None while the choice cannot be read by.
+
+    `before` is what was chosen last.
+    """
     if not rows:
         st.warning("There is no row in it.", icon=":material/warning:")
         return None
@@ -62,7 +72,7 @@ def reading(rows: Sequence[RawRow], *, key: str, before: Reading = Reading()) ->
         st.caption("The first row as it stands")
         show_raw(rows[0].value)
     else:
-        _sample(rows, chosen, key)
+        _sample(rows, chosen, policy, key)
     return chosen
 
 
@@ -132,10 +142,10 @@ def columns_of(rows: Sequence[RawRow]) -> list[str]:
     return list(names)[:200]
 
 
-def _sample(rows: Sequence[RawRow], chosen: Reading, key: str) -> None:
+def _sample(rows: Sequence[RawRow], chosen: Reading, policy: Policy, key: str) -> None:
     """What the first rows become, in numbers and one by one."""
     read_by = ColumnMap(chosen.columns).dialect() if chosen.columns else chosen.dialect
-    outcomes = list(convert(rows, read_by, Policy()))
+    outcomes = list(convert(rows, read_by, policy))
     states = Counter(outcome.status for outcome in outcomes)
     reasons = Counter(outcome.reason for outcome in outcomes if outcome.status == "quarantined" and outcome.reason)
     repairs = Counter(code for outcome in outcomes for code in outcome.repairs)

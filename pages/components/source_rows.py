@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from core.errors import MixdownError
-from core.sources import Bin, Source
+from core.sources import Bin, Page, Source
 from core.sources.text import dumps
-from pages.components import charts
+from pages.components import charts, current
 from pages.components.codes import sentence
 from pages.components.conversation_view import conversation_view
 from pages.components.numbers import count, plural
@@ -40,17 +40,14 @@ def source_rows(source: Source) -> None:
     search, where, sort = _asked(source)
     key = f"rows-page-{name}"
     try:
-        total = source.page(search=search, where=where, limit=1).total
-        page = source.page(
-            search=search, where=where, sort=sort, descending=sort != "row", offset=page_number(key, total) * PAGE, limit=PAGE
-        )
+        page = _page(source, search, where, sort, key)
     except MixdownError as error:
         fail(error)
         return
     if not page.rows:
         st.info("No row fits. Take a filter away or search for less." if source.ledger.read else "This source has no rows.")
         return
-    _download(source, search, where, sort, total)
+    _download(source, search, where, sort, page.total)
     left, right = st.columns([1, 1], gap="medium")
     with left:
         chosen = row_table(
@@ -60,6 +57,16 @@ def source_rows(source: Source) -> None:
     with right:
         _row(source, _row_number(source, page.rows, chosen, filtered=bool(search or where)))
     _lengths(source, search, where)
+
+
+def _page(source: Source, search: str, where: Mapping[str, Any], sort: str, key: str) -> Page:
+    """The page a reader is on; the last one where there are fewer by now."""
+    wanted = int(st.session_state.get(key, 1)) - 1
+    page = source.page(search=search, where=where, sort=sort, descending=sort != "row", offset=wanted * PAGE, limit=PAGE)
+    if page.rows or not page.total:
+        return page
+    offset = page_number(key, page.total) * PAGE
+    return source.page(search=search, where=where, sort=sort, descending=sort != "row", offset=offset, limit=PAGE)
 
 
 def _asked(source: Source) -> tuple[str, dict[str, Any], str]:
@@ -182,7 +189,7 @@ def _lengths(source: Source, search: str, where: Mapping[str, Any]) -> None:
     st.markdown("**How long these rows are**")
     for place, (column, title) in zip(st.columns(2, gap="medium"), (("turns", "turns"), ("chars", "characters")), strict=True):
         with place:
-            bins, beyond = drawn(source, column, search, where)
+            bins, beyond = _drawn(source, column, search, dict(where))
             if not bins:
                 continue
             edges = [*(bar.low for bar in bins), bins[-1].high]
@@ -197,6 +204,17 @@ def _lengths(source: Source, search: str, where: Mapping[str, Any]) -> None:
             )
             if beyond:
                 st.caption(f"{plural(beyond, 'row')} with {count(bins[-1].high)} {title} or more not drawn")
+
+
+def _version(source: Source) -> str:
+    """What a look at a source is remembered by: the place and time of its import, as a name alone may come to mean other rows."""
+    return f"{current.workspace().home} {source.name} {source.origin.revision} {source.info.get('imported_at')}"
+
+
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Source: _version})
+def _drawn(source: Source, column: str, search: str, where: dict[str, Any]) -> tuple[list[Bin], int]:
+    """As `drawn`, once for each question: a page is drawn anew at every click."""
+    return drawn(source, column, search, where)
 
 
 def drawn(source: Source, column: str, search: str, where: Mapping[str, Any], bins: int = 40) -> tuple[list[Bin], int]:

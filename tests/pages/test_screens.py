@@ -1,43 +1,15 @@
 """The screens without a browser: what they show and what their buttons write, on real imports."""
 
-import json
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.mix import load_recipe
-from core.sources import import_source
-from core.workspace import Workspace
 from pages.components.current import first_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120
-
-
-def row(number: int) -> dict:
-    return {
-        "messages": [
-            {"role": "user", "content": f"What is {number} plus one?"},
-            {"role": "assistant", "content": f"It is {number + 1}."},
-        ]
-    }
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch) -> Workspace:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("MIXDOWN_HOME", str(tmp_path / "home"))
-    return Workspace(tmp_path / "home")
-
-
-@pytest.fixture
-def sources(home, tmp_path) -> Workspace:
-    for name, rows in (("sums", 30), ("more-sums", 20)):
-        lines = [json.dumps(row(number)) for number in range(rows)] + ["{broken"]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
-        import_source(home, name, tmp_path / f"{name}.jsonl", domain="math")
-    return home
 
 
 def open_page(name: str, **query: str) -> AppTest:
