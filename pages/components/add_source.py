@@ -56,11 +56,11 @@ def _upload() -> Path | None:
         return None
     known: dict[str, Path] = st.session_state.setdefault("uploads", {})
     if upload.file_id not in known:
-        known[upload.file_id] = _kept(upload.name, upload.getbuffer())
+        known[upload.file_id] = kept(upload.name, upload.getbuffer())
     return known[upload.file_id]
 
 
-def _kept(name: str, content: memoryview) -> Path:
+def kept(name: str, content: memoryview) -> Path:
     """The content under a name of its own: the same file uploaded twice is one file, and so one origin."""
     folder = current.workspace().home / "uploads" / hashlib.sha256(content).hexdigest()[:16]
     file = folder / (re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).lstrip(".-")[-100:] or "upload")

@@ -9,6 +9,7 @@ from core.cli import app as command_line
 from core.dialects import RawRow
 from core.sources import Catalogue, Library, import_source
 from core.workspace import Workspace
+from pages.components.add_source import kept
 from pages.components.codes import repairable, sentence
 from pages.components.reading import columns_of
 from pages.components.source_rows import command, drawn
@@ -100,3 +101,11 @@ def test_every_code_has_its_sentence_and_only_some_can_be_repaired():
     assert sentence("lower_rank")
     assert sentence("no such code") == ""
     assert repairable(["bad_json", "unknown_role", "no_user"]) == ["unknown_role"]
+
+
+def test_the_same_file_uploaded_twice_is_kept_once(home):
+    first, again = (kept("../my chats.jsonl", memoryview(b"{}\n")) for _ in range(2))
+    assert first == again
+    assert first.read_bytes() == b"{}\n"
+    assert first.is_relative_to(home.home / "uploads")
+    assert first.name == "my-chats.jsonl"
