@@ -3,6 +3,7 @@
 from core.chat.choices import BadChoice, Dropped, Supervision
 from core.chat.encoding import Encoder, TokenizerEncoder, TokenizerMissing, UnencodableText
 from core.chat.explain import ExplainedToken, explain
+from core.chat.fast import FastPath
 from core.chat.hub import TargetUnavailable
 from core.chat.probe import ProbeReport, probe, refusal_of
 from core.chat.supervision import Supervised, TrainingRow, generation_prompt, supervise
@@ -15,6 +16,7 @@ __all__ = [
     "Dropped",
     "Encoder",
     "ExplainedToken",
+    "FastPath",
     "ProbeReport",
     "Supervised",
     "Supervision",

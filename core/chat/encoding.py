@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Tokenizer
 
 from core.chat.token_bytes import PieceBytes, byte_offsets, piece_bytes
@@ -33,6 +35,13 @@ class Encoded(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
+class EncodedBatch(NamedTuple):
+    """Token ids of several texts: those of text k are `ids[offsets[k] : offsets[k + 1]]`. `ids` int32 `[tokens]`, `offsets` int64 `[texts + 1]`."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
 class Encoder(Protocol):
     """What the rest of Mixdown needs from a tokenizer."""
 
@@ -53,6 +62,9 @@ class Encoder(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Ids of `text`; added tokens in it are recognised, nothing is put before or after."""
+
+    def encode_batch_flat(self, texts: Sequence[str]) -> EncodedBatch:
+        """Ids of many texts, each as `encode` gives it, in one array."""
 
     def encode_with_offsets(self, text: str) -> Encoded:
         """As `encode`, with the characters of each token."""
@@ -108,6 +120,16 @@ class TokenizerEncoder:
     def encode(self, text: str) -> list[int]:
         """See `Encoder.encode`. Raises `UnencodableText`."""
         return list(self._encoding(text).ids)
+
+    def encode_batch_flat(self, texts: Sequence[str]) -> EncodedBatch:
+        """See `Encoder.encode_batch_flat`. Raises `UnencodableText`."""
+        try:
+            encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        except TypeError:
+            for text in texts:
+                checked(text)
+            raise
+        return flat([encoding.ids for encoding in encodings])
 
     def encode_with_offsets(self, text: str) -> Encoded:
         """See `Encoder.encode_with_offsets`. Raises `UnencodableText`."""
@@ -184,6 +206,14 @@ class TokenizerEncoder:
             for text in self._added_texts - merged - products - {state["model"].get("unk_token")}:
                 vocab.pop(text, None)
         return Tokenizer.from_str(json.dumps(state))
+
+
+def flat(rows: Sequence[Sequence[int]]) -> EncodedBatch:
+    """Lists of ids as one batch."""
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    ids = np.fromiter((token_id for row in rows for token_id in row), np.int32, int(offsets[-1]))
+    return EncodedBatch(ids, offsets)
 
 
 def checked(text: str) -> str:
