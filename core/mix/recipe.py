@@ -35,7 +35,15 @@ class RecipeSupervision(BaseModel):
     thinking: Literal["auto", "on", "off", "default"] = "auto"
     layout: Literal["auto", "turn", "conversation"] = "auto"
     seq_length: int = Field(default=4096, ge=2)
-    """Tokens per training row; longer rows are cut at the end."""
+    """Tokens per training row."""
+    turns: Literal["after_user", "all", "last", "flagged"] = "after_user"
+    """Which assistant turns; "flagged" leaves out those that the data flag off."""
+    reasoning: bool = True
+    tool_calls: bool = True
+    special_tokens: Literal["quarantine", "as_text"] = "quarantine"
+    """Rows whose text holds a special token of the target: left out, or the token encoded as ordinary text."""
+    overlong: Literal["truncate", "drop", "keep_last_turns"] = "truncate"
+    """What becomes of rows longer than `seq_length`."""
 
 
 class Budget(BaseModel):
