@@ -45,6 +45,8 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     name: str | None = None
+    train: bool | None = None
+    """Whether the data say that this turn is to be trained on; None where they say nothing. No template sees it."""
 
     def to_json(self) -> JSONObject:
         """OpenAI form; optional keys that are unset are absent."""
@@ -57,6 +59,8 @@ class Message:
             value["tool_call_id"] = self.tool_call_id
         if self.name is not None:
             value["name"] = self.name
+        if self.train is not None:
+            value["train"] = self.train
         return value
 
     @classmethod
@@ -69,6 +73,7 @@ class Message:
             tool_calls=tuple(ToolCall.from_json(call) for call in value.get("tool_calls", ())),
             tool_call_id=value.get("tool_call_id"),
             name=value.get("name"),
+            train=value.get("train"),
         )
 
 
@@ -119,7 +124,7 @@ class Conversation:
 
 _CONVERSATION_KEYS = {"messages", "tools", "pending_user_turns"}
 _MESSAGE_TEXTS = ("reasoning_content", "tool_call_id", "name")
-_MESSAGE_KEYS = {"role", "content", "tool_calls", *_MESSAGE_TEXTS}
+_MESSAGE_KEYS = {"role", "content", "tool_calls", "train", *_MESSAGE_TEXTS}
 
 
 def _list_of_objects(value: object) -> bool:
@@ -134,6 +139,7 @@ def _is_message(value: JSONObject) -> bool:
         and isinstance(value.get("content"), str)
         and not (value["role"] == "assistant" and "<think>" in value["content"])
         and all(isinstance(value[key], str) for key in _MESSAGE_TEXTS if key in value)
+        and isinstance(value.get("train", True), bool)
         and _list_of_objects(calls)
         and all(_is_call(call) for call in calls)
     )

@@ -265,7 +265,7 @@ def _parts(conversation: Chat) -> tuple[list[JSONObject], list[Tool] | None]:
 
 
 def _template_message(message: Mapping[str, Any]) -> JSONObject:
-    plain = {key: value for key, value in message.items() if value is not None}
+    plain = {key: value for key, value in message.items() if value is not None and key != "train"}
     reasoning = next((plain[key] for key in _REASONING_KEYS if key in plain), None)
     return plain if reasoning is None else {"thinking": reasoning, **plain, "reasoning_content": reasoning}
 
