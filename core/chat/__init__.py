@@ -6,13 +6,14 @@ from core.chat.explain import ExplainedToken, explain
 from core.chat.fast import FastPath
 from core.chat.hub import TargetUnavailable
 from core.chat.probe import ProbeReport, probe, refusal_of
-from core.chat.supervision import Supervised, TrainingRow, generation_prompt, supervise
+from core.chat.supervision import DegenerateMask, Supervised, TrainingRow, check_source_mask, generation_prompt, supervise
 from core.chat.target import Target, TargetMissing
 from core.chat.template import ChatTemplate, TemplateBroken, TemplateMissing, TemplateRefused
 
 __all__ = [
     "BadChoice",
     "ChatTemplate",
+    "DegenerateMask",
     "Dropped",
     "Encoder",
     "ExplainedToken",
@@ -30,6 +31,7 @@ __all__ = [
     "TokenizerMissing",
     "TrainingRow",
     "UnencodableText",
+    "check_source_mask",
     "explain",
     "generation_prompt",
     "probe",

@@ -10,8 +10,12 @@ from typing import Any
 
 from core.chat.attribution import MessagesAndTools
 from core.chat.choices import Thinking
+from core.chat.encoding import UnencodableText
+from core.chat.forgery import Marked
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
+from core.chat.token_bytes import byte_offsets
+from core.conversation import JSONObject
 from core.errors import MixdownError
 
 
@@ -38,28 +42,60 @@ class Turn:
 
 
 class Renders:
-    """Renders and encodings of the beginnings of one conversation, each made once."""
+    """Renders and encodings of the beginnings of one conversation, each made once.
 
-    def __init__(self, chat: MessagesAndTools, target: Target) -> None:
+    `literals`: the same conversation with a mark inside every special token that its text holds, and that mark; such tokens are then
+    encoded as ordinary text.
+    """
+
+    def __init__(self, chat: MessagesAndTools, target: Target, literals: Marked | None = None) -> None:
         self.messages, self.tools = chat
         self.target = target
+        self.literals = literals
         self._texts: dict[tuple[int, bool, bool | None], str] = {}
         self._ids: dict[str, list[int]] = {}
+        self._marked: dict[str, str] = {}
+
+    def replaced(self, message: int, other: JSONObject) -> "Renders":
+        """Renders of the same conversation with another message in one place (special tokens in its text stay text)."""
+        mine = [*self.messages]
+        mine[message] = other
+        literals = None if self.literals is None else self.target.forgeries.marked((mine, self.tools))
+        return Renders((mine, self.tools), self.target, literals)
 
     def text(self, count: int, prompt: bool, enable_thinking: bool | None) -> str:
-        """The render of the first `count` messages. Raises `TemplateRefused`."""
+        """The render of the first `count` messages. Raises `TemplateRefused`, `UnencodableText`."""
         key = (count, prompt, enable_thinking)
         if key not in self._texts:
-            chat = (self.messages[:count], self.tools)
-            self._texts[key] = self.target.template.render(chat, add_generation_prompt=prompt, **thinking_args(enable_thinking))
+            text = self._texts[key] = self._render((self.messages[:count], self.tools), prompt, enable_thinking)
+            if self.literals is not None:
+                (messages, tools), mark = self.literals
+                marked = self._marked[text] = self._render((messages[:count], tools), prompt, enable_thinking)
+                if marked.replace(mark, "") != text:
+                    raise UnencodableText("The template looks into a special token of the text, so it cannot be read as ordinary text.")
         return self._texts[key]
 
     def ids(self, count: int, prompt: bool, enable_thinking: bool | None) -> list[int]:
         """Its token ids. Raises `TemplateRefused`, `UnencodableText`."""
         text = self.text(count, prompt, enable_thinking)
         if text not in self._ids:
-            self._ids[text] = self.target.encoder.encode(text)
+            encoder = self.target.encoder
+            mark = None if self.literals is None else self.literals.mark
+            self._ids[text] = encoder.encode(text) if mark is None else encoder.encode_marked(self._marked[text], mark)
         return self._ids[text]
+
+    def offsets(self, count: int, prompt: bool, enable_thinking: bool | None) -> list[tuple[int, int]]:
+        """Characters `[start, end)` of those tokens. Raises `TemplateRefused`, `UnencodableText`."""
+        text, encoder = self.text(count, prompt, enable_thinking), self.target.encoder
+        if self.literals is None:
+            return encoder.encode_with_offsets(text).offsets
+        exact = byte_offsets(text, [encoder.token_bytes(token_id) for token_id in self.ids(count, prompt, enable_thinking)])
+        if exact is None:
+            raise UnencodableText("The tokenizer changes this text, so special tokens in it cannot be read as ordinary text.")
+        return exact
+
+    def _render(self, chat: MessagesAndTools, prompt: bool, enable_thinking: bool | None) -> str:
+        return self.target.template.render(chat, add_generation_prompt=prompt, **thinking_args(enable_thinking))
 
 
 def thinking_args(enable_thinking: bool | None) -> dict[str, Any]:
@@ -82,7 +118,7 @@ def measure_turn(renders: Renders, message: int, thinking: Thinking) -> Turn:
     boundary = common_ids(prompt_ids, ids)
     if boundary < len(prompt_ids):
         if text.startswith(prompt):
-            offsets = renders.target.encoder.encode_with_offsets(text).offsets
+            offsets = renders.offsets(message + 1, False, setting)
             boundary = next((place for place, (_, end) in enumerate(offsets) if end > len(prompt)), len(ids))
         else:
             history = renders.ids(message, False, setting)

@@ -5,17 +5,22 @@ It knows the layouts and what each `supervise` choice means. It does not truncat
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.chat.attribution import MessagesAndTools, common_prefix, message_spans, span_of
 from core.chat.boundary import BoundaryUnstable, Renders, Turn, choose_thinking, common_ids, measure_turn, thinking_args
-from core.chat.choices import Dropped, Supervision
+from core.chat.choices import Dropped, Supervision, Turns
 from core.chat.encoding import UnencodableText
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
-from core.chat.trace import Span
+from core.chat.trace import Span, unused_mark
 from core.conversation import Conversation, messages_json
+from core.errors import MixdownError
+
+
+class NotSeparable(MixdownError):
+    """Reasoning or tool calls cannot be told from the rest of a turn."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,10 @@ class Part:
 
 
 class Text:
-    """A rendered text with its tokens and, on demand, where its tokens and messages lie."""
+    """The render of the first `count` messages with its tokens and, on demand, where its tokens and messages lie."""
 
     def __init__(self, renders: Renders, count: int, enable_thinking: bool | None) -> None:
+        self.renders, self.count = renders, count
         self.text = renders.text(count, False, enable_thinking)
         self.ids = renders.ids(count, False, enable_thinking)
         self.enable_thinking = enable_thinking
@@ -42,7 +48,7 @@ class Text:
     @cached_property
     def offsets(self) -> list[tuple[int, int]]:
         """Characters `[start, end)` of every token."""
-        return self._target.encoder.encode_with_offsets(self.text).offsets
+        return self.renders.offsets(self.count, False, self.enable_thinking)
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -62,13 +68,20 @@ class Text:
 class Draft:
     """A row before truncation. `turn`: the message index of its only trained turn, None where the row is the whole conversation.
 
-    `rewritten`: the row shows some turn with a history other than the server's (the template rewrites history).
+    `rewritten`: the row shows some turn with a history other than the server's (the template rewrites history). `removed`: messages
+    that were left out from index `lead` on so that the row fits; `turn` and the parts count all messages, the text's spans do not.
     """
 
     turn: int | None
     text: Text
     parts: tuple[Part, ...]
     rewritten: bool = False
+    lead: int = 0
+    removed: int = 0
+
+    def original(self, message: int) -> int:
+        """The index in the whole conversation of a message of the text."""
+        return message if message < self.lead else message + self.removed
 
 
 def chat_of(conversation: Conversation) -> MessagesAndTools:
@@ -76,31 +89,66 @@ def chat_of(conversation: Conversation) -> MessagesAndTools:
     return messages_json(conversation.messages), list(conversation.tools) or None
 
 
-def trained_turns(conversation: Conversation) -> tuple[list[int], list[int]]:
-    """Message indices of assistant turns after the first user message, and of those before it (never trained on)."""
+def renders_of(conversation: Conversation, target: Target, supervision: Supervision) -> Renders | Dropped:
+    """What renders the conversation, or why it must not be rendered: its text would become special tokens."""
+    chat = chat_of(conversation)
+    try:
+        forgery = target.forgeries.literal(chat)
+        if forgery is None:
+            return Renders(chat, target)
+        literals = target.forgeries.marked(chat) if supervision.special_tokens == "as_text" else None
+    except UnencodableText as error:
+        return _dropped(None, error)
+    if literals is None:
+        return Dropped(None, "special_token_in_content", str(forgery))
+    return Renders(chat, target, literals)
+
+
+def trained_turns(conversation: Conversation, turns: Turns = "after_user") -> tuple[list[int], list[Dropped]]:
+    """Message indices of the assistant turns to train on, and those that the choice leaves out and a person might look for."""
     roles = [message.role for message in conversation.messages]
     first_user = roles.index("user") if "user" in roles else len(roles)
-    turns = [place for place, role in enumerate(roles) if role == "assistant"]
-    return [place for place in turns if place > first_user], [place for place in turns if place < first_user]
+    answers = [place for place, role in enumerate(roles) if role == "assistant"]
+    if turns == "all":
+        return answers, []
+    dropped = [Dropped(place, "before_first_user", "There is no user message before this turn.") for place in answers if place < first_user]
+    chosen = [place for place in answers if place > first_user]
+    if turns == "last":
+        return chosen[-1:], dropped
+    if turns == "flagged":
+        off = [place for place in chosen if conversation.messages[place].train is False]
+        dropped += [Dropped(place, "flagged_off", "The data flag this turn as not to be trained on.") for place in off]
+        chosen = [place for place in chosen if place not in off]
+    return chosen, dropped
 
 
 def draft_rows(conversation: Conversation, target: Target, supervision: Supervision) -> tuple[list[Draft], list[Dropped]]:
     """The rows of a conversation and what was dropped from it, in the order of the turns. Raises nothing for bad rows."""
-    chat = chat_of(conversation)
-    try:
-        forgery = target.forgeries.literal(chat)
-    except UnencodableText as error:
-        return [], [_dropped(None, error)]
-    if forgery is not None:
-        return [], [Dropped(None, "special_token_in_content", str(forgery))]
-    turns, early = trained_turns(conversation)
-    dropped = [Dropped(place, "before_first_user", "There is no user message before this turn.") for place in early]
+    drafts, dropped = _draft_rows(conversation, target, supervision)
+    if supervision.overlong == "truncate":
+        return drafts, dropped
+    kept: list[Draft] = []
+    for draft in drafts:
+        length = len(draft.text.ids)
+        if length <= supervision.seq_length:
+            kept.append(draft)
+        elif supervision.overlong == "drop":
+            dropped.append(Dropped(draft.turn, "too_long", f"{length:,} tokens, {supervision.seq_length:,} are the limit."))
+        else:
+            kept.append(_shortened(draft, conversation, target, supervision))
+    return kept, dropped
+
+
+def _draft_rows(conversation: Conversation, target: Target, supervision: Supervision) -> tuple[list[Draft], list[Dropped]]:
+    renders = renders_of(conversation, target, supervision)
+    if isinstance(renders, Dropped):
+        return [], [renders]
+    turns, dropped = trained_turns(conversation, supervision.turns)
     if not turns:
-        return [], [*dropped, Dropped(None, "no_assistant_turn", "There is no assistant turn after a user message.")]
-    renders = Renders(chat, target)
+        return [], [*dropped, Dropped(None, "no_assistant_turn", "There is no assistant turn to train on.")]
     try:
         whole = Text(renders, len(conversation.messages), choose_thinking(renders, turns[-1], supervision.thinking))
-        forgery = target.forgeries.composed(chat, whole.ids, thinking_args(whole.enable_thinking))
+        forgery = target.forgeries.composed((renders.messages, renders.tools), whole.ids, thinking_args(whole.enable_thinking))
     except (TemplateRefused, UnencodableText) as error:
         return [], [*dropped, _dropped(None, error)]
     if forgery is not None:
@@ -109,12 +157,40 @@ def draft_rows(conversation: Conversation, target: Target, supervision: Supervis
     stable = not failed and all(_is_prefix(turn.ids, whole.ids) for turn in measured.values())
     if supervision.layout == "conversation" or (supervision.layout == "auto" and stable):
         draft, unplaced = _conversation_row(renders, whole, turns, measured, supervision)
-        return [draft], [*dropped, *unplaced]
+        return [draft] if draft.parts or not unplaced else [], [*dropped, *unplaced]
     drafts = []
     for turn in measured.values():
         text = Text(renders, turn.message + 1, turn.enable_thinking)
-        drafts.append(Draft(turn.message, text, (_part(text, turn.message, turn.boundary, len(text.ids), target, supervision),)))
-    return drafts, [*dropped, *failed]
+        try:
+            part = _part(text, turn.message, turn.boundary, len(text.ids), target, supervision)
+        except (NotSeparable, UnencodableText) as error:
+            failed.append(_dropped(turn.message, error))
+            continue
+        drafts.append(Draft(turn.message, text, (part,)))
+    return drafts, [*dropped, *sorted(failed, key=lambda drop: drop.turn or 0)]
+
+
+def _shortened(draft: Draft, conversation: Conversation, target: Target, supervision: Supervision) -> Draft:
+    """The row without as many of its earliest exchanges as it takes to fit; the last exchange stays and is cut where it is too long."""
+    roles = [message.role for message in conversation.messages]
+    lead = next((place for place, role in enumerate(roles) if role != "system"), len(roles))
+    count = len(roles) if draft.turn is None else draft.turn + 1
+    last = draft.parts[-1].message if draft.parts else 0
+    starts = [place for place in range(lead + 1, last) if roles[place] == "user" and roles[place - 1] != "user"]
+    choices = replace(supervision, layout="conversation" if draft.turn is None else "turn", overlong="truncate")
+    best = draft
+    for start in starts:
+        removed = start - lead
+        rest = replace(conversation, messages=conversation.messages[:lead] + conversation.messages[start:count])
+        wanted = None if draft.turn is None else draft.turn - removed
+        found = next((made for made in _draft_rows(rest, target, choices)[0] if made.turn == wanted), None)
+        if found is None:
+            continue
+        parts = tuple(replace(part, message=part.message + removed) for part in found.parts)
+        best = replace(found, turn=draft.turn, parts=parts, lead=lead, removed=removed)
+        if len(best.text.ids) <= supervision.seq_length:
+            break
+    return best
 
 
 def _measured(renders: Renders, turns: Sequence[int], supervision: Supervision) -> tuple[dict[int, Turn], list[Dropped]]:
@@ -139,15 +215,18 @@ def _conversation_row(
     for place in turns:
         turn = measured.get(place)
         if turn is not None and _is_prefix(turn.ids, whole.ids):
-            parts.append(_part(whole, place, turn.boundary, len(turn.ids), target, supervision))
-            continue
-        rewritten = True
-        span = span_of(whole.spans, place)
-        if span is None:
-            unplaced.append(Dropped(place, "boundary_unstable", "The template prints this turn nowhere that can be told apart."))
-            continue
-        boundary, end = _rewritten_range(renders, whole, place, span, turn)
-        parts.append(_part(whole, place, boundary, end, target, supervision))
+            boundary, end = turn.boundary, len(turn.ids)
+        else:
+            rewritten = True
+            span = span_of(whole.spans, place)
+            if span is None:
+                unplaced.append(Dropped(place, "boundary_unstable", "The template prints this turn nowhere that can be told apart."))
+                continue
+            boundary, end = _rewritten_range(renders, whole, place, span, turn)
+        try:
+            parts.append(_part(whole, place, boundary, end, target, supervision))
+        except (NotSeparable, UnencodableText) as error:
+            unplaced.append(_dropped(place, error))
     return Draft(None, whole, tuple(parts), rewritten), unplaced
 
 
@@ -170,7 +249,48 @@ def _part(text: Text, message: int, boundary: int, end: int, target: Target, sup
         first, last = boundary, end if closing is None else closing + 1
     else:
         first, last = _content_start(text, message, boundary, target), end if closing is None else closing
+    message_json = text.renders.messages[message]
+    if not supervision.tool_calls and message_json.get("tool_calls"):
+        last = min(last, calls_start(text, message, end))
+    if not supervision.reasoning and str(message_json.get("reasoning_content") or "").strip():
+        first = max(first, answer_start(text, message, end))
     return Part(message, boundary, end, min(first, last), last)
+
+
+def calls_start(text: Text, message: int, end: int) -> int:
+    """The token at which the tool calls of a turn begin: where its render leaves that of the same turn without them.
+
+    Raises `NotSeparable` when the template refuses the turn without its calls.
+    """
+    renders, setting = text.renders, text.enable_thinking
+    own = renders.ids(message + 1, False, setting) if message + 1 < text.count else text.ids
+    count = message + 1 if _is_prefix(own, text.ids) else text.count
+    without = {key: value for key, value in renders.messages[message].items() if key != "tool_calls"}
+    try:
+        ids = renders.replaced(message, without).ids(count, False, setting)
+    except TemplateRefused as error:
+        raise NotSeparable(f"The template refuses this turn without its tool calls ({error.message}).") from error
+    return min(common_ids(text.ids, ids), end)
+
+
+def answer_start(text: Text, message: int, end: int) -> int:
+    """The token at which the answer of a turn begins: its first printed character of content, else its first tool call.
+
+    Raises `NotSeparable` when the content cannot be found in the render.
+    """
+    renders, setting = text.renders, text.enable_thinking
+    own = renders.messages[message]
+    content = str(own.get("content") or "")
+    if content.strip():
+        mark = unused_mark(text.text + content)
+        lead = len(content) - len(content.lstrip())
+        marked = renders.replaced(message, {**own, "content": content[:lead] + mark + content[lead:]}).text(text.count, False, setting)
+        pieces = marked.split(mark)
+        if "".join(pieces) != text.text or len(pieces) > 2:
+            raise NotSeparable("The template prints the content of this turn otherwise than it stands.")
+        if len(pieces) == 2:
+            return text.token_at(len(pieces[0]))
+    return calls_start(text, message, end) if own.get("tool_calls") else end
 
 
 def _content_start(text: Text, message: int, boundary: int, target: Target) -> int:
@@ -185,8 +305,8 @@ def _is_prefix(ids: Sequence[int], whole: Sequence[int]) -> bool:
     return len(ids) <= len(whole) and whole[: len(ids)] == ids
 
 
-def _dropped(turn: int | None, error: TemplateRefused | BoundaryUnstable | UnencodableText) -> Dropped:
+def _dropped(turn: int | None, error: TemplateRefused | BoundaryUnstable | NotSeparable | UnencodableText) -> Dropped:
     if isinstance(error, TemplateRefused):
         return Dropped(turn, f"refused:{error.code}", error.message)
-    reason = "boundary_unstable" if isinstance(error, BoundaryUnstable) else "unencodable_text"
-    return Dropped(turn, reason, str(error))
+    reasons = {BoundaryUnstable: "boundary_unstable", NotSeparable: "not_separable", UnencodableText: "unencodable_text"}
+    return Dropped(turn, reasons[type(error)], str(error))

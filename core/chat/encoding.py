@@ -36,7 +36,10 @@ class Encoded(NamedTuple):
 
 
 class EncodedBatch(NamedTuple):
-    """Token ids of several texts: those of text k are `ids[offsets[k] : offsets[k + 1]]`. `ids` int32 `[tokens]`, `offsets` int64 `[texts + 1]`."""
+    """Token ids of several texts: those of text k are `ids[offsets[k] : offsets[k + 1]]`.
+
+    `ids` int32 `[tokens]`, `offsets` int64 `[texts + 1]`.
+    """
 
     ids: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -149,6 +152,20 @@ class TokenizerEncoder:
         if len(pieces) == 1:
             return ids
         return [token_id for piece in pieces for part in _broken(piece, self._added_texts) for token_id in self.encode_plain(part)]
+
+    def encode_marked(self, marked: str, mark: str) -> list[int]:
+        """Ids of `marked` without its marks, where an added token that has a mark inside is read as ordinary characters.
+
+        Raises `UnencodableText`, also where this tokenizer does not encode what lies between added tokens by itself.
+        """
+        pieces = self._added_pattern.split(marked)
+        clean = "".join(piece for piece in pieces if mark not in piece)
+        if [token_id for piece in self._added_pattern.split(clean) for token_id in self.encode(piece)] != self.encode(clean):
+            raise UnencodableText("The tokenizer encodes text differently beside its added tokens, so none can be read as text.")
+        ids: list[int] = []
+        for piece in pieces:
+            ids += self.encode_plain(piece.replace(mark, "")) if mark in piece else self.encode(piece)
+        return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Encoder.decode`."""

@@ -62,7 +62,8 @@ def _explained(draft: Draft, conversation: Conversation, target: Target, supervi
         if place == supervision.seq_length:
             break
         found = bisect_right(starts, offset[0]) - 1
-        message = spans[found].message if found >= 0 else None
+        own = spans[found].message if found >= 0 else None
+        message = None if own is None else draft.original(own)
         tokens.append(
             ExplainedToken(
                 id=token_id,
@@ -81,7 +82,7 @@ class _Words:
     """The sentence for each token of one row."""
 
     def __init__(self, conversation: Conversation, draft: Draft, supervision: Supervision) -> None:
-        self._supervise = supervision.supervise
+        self._supervise, self._choices, self._messages = supervision.supervise, supervision, conversation.messages
         self._parts: dict[int, Part] = {part.message: part for part in draft.parts}
         self._names = message_names(conversation)
         self._roles: Sequence[str] = [message.role for message in conversation.messages]
@@ -98,11 +99,20 @@ class _Words:
         if self._roles[message] != "assistant":
             return name
         if message not in self._parts:
-            early = message < self._first_user
-            return f"{name}, before the first user message: never trained on" if early else f"{name}, history in this row"
+            if message < self._first_user:
+                return f"{name}, before the first user message: never trained on"
+            return f"{name}, flagged by the data as not trained on" if self._flagged_off(message) else f"{name}, history in this row"
         return self._beside(place, self._parts[message], name)
 
+    def _flagged_off(self, message: int) -> bool:
+        return self._choices.turns == "flagged" and self._messages[message].train is False
+
     def _beside(self, place: int, part: Part, name: str) -> str:
+        if part.boundary <= place < part.end:
+            if place < part.first and not self._choices.reasoning:
+                return f"reasoning of {name}, not trained on by choice"
+            if place >= part.last and not self._choices.tool_calls and self._messages[part.message].tool_calls:
+                return f"tool calls of {name}, not trained on by choice"
         if place >= part.last:
             return f"past the end of {name}" if self._supervise != "content" else f"end of {name}, not its content"
         return f"generation prompt of {name}" if self._supervise != "content" else f"header of {name}"

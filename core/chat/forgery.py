@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2.nodes
 
@@ -16,6 +16,7 @@ from core.chat.attribution import MessagesAndTools
 from core.chat.encoding import TokenizerEncoder
 from core.chat.frame import TurnFrame
 from core.chat.template import ChatTemplate, TemplateRefused
+from core.chat.trace import unused_mark
 from core.conversation import JSONObject
 
 
@@ -28,6 +29,13 @@ class Forgery:
 
     def __str__(self) -> str:
         return f"{self.field} would become the special token {self.token}"
+
+
+class Marked(NamedTuple):
+    """A conversation with the character `mark` inside every special token that its text holds: no special token is left in it."""
+
+    chat: MessagesAndTools
+    mark: str
 
 
 class ForgeryCheck:
@@ -57,6 +65,20 @@ class ForgeryCheck:
             if found is not None:
                 return Forgery(path, found.group())
         return None
+
+    def marked(self, chat: MessagesAndTools) -> Marked | None:
+        """The conversation with its special tokens marked; None where one would remain (it forms when the text is normalized)."""
+        strings = "".join(text for _, text in _strings(chat))
+        mark = unused_mark(strings + "".join(self._template.sources.values()))
+
+        def change(text: str) -> str:
+            while self._pattern.search(text):  # marking one token can leave another that overlapped it
+                text = self._pattern.sub(lambda found: mark.join(found.group()), text)
+            return text
+
+        messages, tools = chat
+        changed = [_mapped_message(message, change) for message in messages], _mapped(list(tools), change) if tools else None
+        return None if self.literal(changed) is not None else Marked(changed, mark)
 
     def composed(self, chat: MessagesAndTools, ids: Sequence[int], args: dict[str, Any]) -> Forgery | None:
         """A special token that forms only in the render, whose token ids are `ids`.
