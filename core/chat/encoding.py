@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Tokenizer
 
-from core.chat.token_bytes import PieceBytes, byte_offsets, piece_bytes
+from core.chat.token_bytes import PieceBytes, byte_offsets, component_types, piece_bytes
 from core.chat.tokenizer_config import BadTargetFile, TokenizerConfig
 from core.conversation import JSONObject
 from core.errors import InputError, MixdownError
@@ -190,6 +191,15 @@ class TokenizerEncoder:
         token_id: int | None = self._tokenizer.token_to_id(text)
         return token_id
 
+    def to_json(self) -> str:
+        """The tokenizer as the text of a `tokenizer.json`, with the flags of the config applied."""
+        return str(self._tokenizer.to_str())
+
+    @property
+    def normalizers(self) -> frozenset[str]:
+        """The kinds of its normalizer ("NFC", "Replace", ...); empty when it changes no text."""
+        return frozenset(component_types(_state(self._tokenizer.normalizer)))
+
     def normalize(self, text: str) -> str:
         """`text` as the tokenizer's normalizer leaves it (some added tokens are matched only then). Raises `UnencodableText`."""
         normalizer = self._tokenizer.normalizer
@@ -229,7 +239,7 @@ def flat(rows: Sequence[Sequence[int]]) -> EncodedBatch:
     """Lists of ids as one batch."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    ids = np.fromiter((token_id for row in rows for token_id in row), np.int32, int(offsets[-1]))
+    ids = np.fromiter(chain.from_iterable(rows), np.int32, int(offsets[-1]))
     return EncodedBatch(ids, offsets)
 
 

@@ -3,6 +3,7 @@
 Mask first, truncate after: what is cut was already decided. It does not know how a boundary is found, or files.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,12 @@ class Supervised:
 def supervise(conversation: Conversation, target: Target, supervision: Supervision) -> Supervised:
     """The training rows of a conversation. Never raises for what a conversation holds: it is in `dropped` with its reason."""
     drafts, dropped = draft_rows(conversation, target, supervision)
+    return supervised_of(conversation, drafts, dropped, supervision)
+
+
+def supervised_of(conversation: Conversation, drafts: Sequence[Draft], dropped: Sequence[Dropped], supervision: Supervision) -> Supervised:
+    """The drafts as rows, masked and then cut at the limit."""
+    dropped = [*dropped]
     rows: list[TrainingRow] = []
     limit = supervision.seq_length
     for draft in drafts:

@@ -270,5 +270,10 @@ def _template_message(message: Mapping[str, Any]) -> JSONObject:
     return plain if reasoning is None else {"thinking": reasoning, **plain, "reasoning_content": reasoning}
 
 
+def template_messages(messages: Sequence[Mapping[str, Any]]) -> list[JSONObject]:
+    """Fresh message dicts as transformers hands them to a template."""
+    return [_template_message(message) for message in messages]
+
+
 def _code(message: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", message.lower()).strip("_")[:60].rstrip("_") or "refused"

@@ -1,7 +1,7 @@
 """`mixdown probe`, `render`, `mask`, `preview`: what the target's template does to conversations, and what is trained on."""
 
 from collections.abc import Iterator
-from itertools import batched
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -133,7 +133,8 @@ def _masked(file: str, target: "Target", choices: "Supervision", oracle: bool) -
     from core.chat import FastPath, supervise
 
     fast = FastPath(target, choices)
-    for batch in batched(conversations(file), BATCH):
+    rows = iter(conversations(file))
+    while batch := list(islice(rows, BATCH)):
         usable = [conversation for _, conversation, _ in batch if conversation is not None]
         made = iter([supervise(one, target, choices) for one in usable] if oracle else fast.supervise_batch(usable))
         for row, conversation, reason in batch:

@@ -1,0 +1,132 @@
+"""Renders with minijinja, several times as fast as Jinja2, where it was seen to print the same bytes.
+
+It is sure of a render or gives None, and then Jinja2 decides. It does not know tokens.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Never
+
+import minijinja
+
+from core.chat.frame import thinking_settings
+from core.chat.probe_cases import CASES, TOOL, answer, calling, named, result, user
+from core.chat.template import ChatTemplate, TemplateRefused, template_messages
+from core.conversation import JSONObject, Tool
+
+_GENERATION = re.compile(r"(\{%[-+]?\s*)(end)?generation(\s*[-+]?%\})")
+_TRIMMED_BY_PYTHON_ALONE = re.compile("[\x1c-\x1f]")
+"""Python's `strip` takes these for blanks, Rust's does not, so they stand in the render of a template that trims."""
+
+_HARD_TEXTS = (
+    " x ", "\nx\n", "\n\n", "", "\tx\u00a0", "\u2028x\u0085", "<b>&amp;'\"</b>", "é 世界 🙂 e\u0301", "{{ x }} {% if %}",
+    "a\\n\\\\b", "\x00\x07\x7f",
+    "<tool_response>\nx\n</tool_response>", "x </think> y", "<think>\nx\n</think>\n\ny", "ß İ ﬁ",
+)  # fmt: skip
+_HARD_VALUES: tuple[object, ...] = (
+    True, False, None, 0, -7, 10**12, 2**63, 10**30, "", "text", "é<>&'\"\n", [], {}, [1, None, [True, {"a": 1.5}]],
+    {"b": {"a": 1e20, "é": -0.0, "c": [1.0]}}, ["x", "é"],
+)  # fmt: skip
+
+
+class FastRenderer:
+    """One template in minijinja. Make it with `FastRenderer.proven`."""
+
+    def __init__(self, template: ChatTemplate) -> None:
+        """Raises `minijinja.TemplateError` where minijinja cannot read the template."""
+        self._template = template
+
+        def strftime_now(format: str) -> str:
+            return template.date.strftime(format)
+
+        self._environment = minijinja.Environment(
+            templates={name: _GENERATION.sub(_plain_block, source) for name, source in template.sources.items()},
+            filters={"tojson": _to_json},
+            globals={"raise_exception": _refuse, "strftime_now": strftime_now, **template.tokens, **template.args},
+            trim_blocks=True,
+            lstrip_blocks=True,
+            debug=False,
+        )
+
+    @classmethod
+    def proven(cls, template: ChatTemplate) -> "FastRenderer | str":
+        """The renderer when it prints every conversation of the probe as Jinja2 does, else a sentence that says where it does not."""
+        try:
+            renderer = cls(template)
+        except minijinja.TemplateError as error:
+            return f"minijinja cannot read the template ({error.message})"
+        for messages, tools in probe_chats():
+            for args in thinking_settings(template):
+                for prompt in (False, True):
+                    fast = renderer.render(messages, tools, prompt, args)
+                    if fast is None:
+                        continue
+                    try:
+                        slow: str | None = template.render((messages, tools), add_generation_prompt=prompt, **args)
+                    except TemplateRefused:
+                        slow = None
+                    if fast != slow:
+                        return f"minijinja prints a probe conversation otherwise than Jinja2 ({_difference(fast, slow)})"
+        return renderer
+
+    def render(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, add_generation_prompt: bool, args: Mapping[str, Any]
+    ) -> str | None:
+        """The text, None where Jinja2 has to say: it may refuse, or print something else. `messages` in OpenAI form."""
+        if any("tool_calls" in message and holds_float(message["tool_calls"]) for message in messages) or holds_float(tools):
+            return None  # a float on its own comes back from minijinja as another number's text (1.0 as 1, 1e20 as its digits)
+        sources = self._template.sources
+        name = "tool_use" if tools and "tool_use" in sources else "default"
+        try:
+            text = self._environment.render_template(name, **self._values(messages, tools, add_generation_prompt), **args)
+        except Exception:  # noqa: BLE001  a template is a stranger's program; Jinja2 finds the words for what went wrong
+            return None
+        return None if _TRIMMED_BY_PYTHON_ALONE.search(text) else text
+
+    @staticmethod
+    def _values(messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, add_generation_prompt: bool) -> dict[str, Any]:
+        plain = template_messages(messages)
+        return {"messages": plain, "tools": tools or None, "documents": None, "add_generation_prompt": add_generation_prompt}
+
+
+def probe_chats() -> Iterator[tuple[list[JSONObject], list[Tool] | None]]:
+    """The probe's conversations, and hard texts and values in every place."""
+    for case in CASES:
+        yield list(case.messages), list(case.tools) or None
+    for text in _HARD_TEXTS:
+        yield [named("system", text), user(text), answer(text), user(text), answer(text, text)], None
+        yield [user("x"), calling({"word": text, text: "x"}, content=text, reasoning=text), result(text), answer(text)], [TOOL]
+        described = {"type": "function", "function": {**TOOL["function"], "description": text}}
+        yield [user(text), answer(text)], [TOOL, described]
+    for value in _HARD_VALUES:
+        yield [user("x"), calling({"word": value}, {"a": "b", "deep": {"c": value}}), result("x"), result("y", 1), answer("z")], [TOOL]
+
+
+def holds_float(value: object) -> bool:
+    """Whether a float stands anywhere in a JSON value."""
+    if type(value) is dict:
+        return any(holds_float(item) for item in value.values())
+    if type(value) is list:
+        return any(holds_float(item) for item in value)
+    return type(value) is float
+
+
+def _to_json(value: Any, indent: int | None = None, **options: Any) -> str:
+    return json.dumps(value, **{"ensure_ascii": False, "indent": indent, **options})
+
+
+def _refuse(message: str) -> Never:
+    raise minijinja.TemplateError(str(message))
+
+
+def _plain_block(tag: re.Match[str]) -> str:
+    """`{% generation %}` as a block of minijinja's with the same whitespace around it."""
+    return f"{tag[1]}{'endif' if tag[2] else 'if true'}{tag[3]}"
+
+
+def _difference(fast: str, slow: str | None) -> str:
+    if slow is None:
+        return "Jinja2 refuses it"
+    place = next((place for place, (one, other) in enumerate(zip(fast, slow, strict=False)) if one != other), min(len(fast), len(slow)))
+    return f"{fast[place : place + 20]!r} for {slow[place : place + 20]!r}"

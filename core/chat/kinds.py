@@ -1,0 +1,110 @@
+"""The kind of a conversation: all of its shape that a template can act on, and whether its words are ordinary.
+
+Conversations of one kind are printed alike and differ in their words only. It does not know tokens or masks.
+"""
+
+from collections.abc import Iterable
+
+import jinja2.nodes
+
+from core.chat.choices import Supervision
+from core.chat.encoding import UnencodableText
+from core.chat.target import Target
+from core.conversation import Conversation, Message
+
+Kind = tuple[object, ...]
+
+_TEXT_METHODS = frozenset({"startswith", "endswith", "split", "rsplit", "replace", "find", "index", "count", "partition", "rpartition"})
+_MADE_BY_NFC = frozenset("K;`")
+"""The ASCII characters that NFC makes of others (U+212A, U+037E, U+1FEF); all other ASCII in its output stood in its input."""
+
+
+class KindReader:
+    """Reads kinds for one target and one set of choices."""
+
+    def __init__(self, target: Target, supervision: Supervision) -> None:
+        self._encoder = target.encoder
+        self._flags = supervision.turns == "flagged"
+        guarded = target.forgeries.guarded
+        self._words = tuple(sorted(set(_needles(guarded)) | set(_looked_for(target)), key=lambda word: (len(word), word)))
+        self._plain_normalizer = self._encoder.normalizers <= {"NFC"} and not any(_MADE_BY_NFC & set(word) for word in self._words)
+
+    def of(self, conversation: Conversation) -> Kind | None:
+        """Its kind; None where a word in it could be a special token, or something that the template looks for."""
+        parts: list[object] = [bool(conversation.tools)]
+        strings: list[str] = []
+        parts += [self._message(message, strings) for message in conversation.messages]
+        if conversation.tools:
+            _collect(conversation.tools, strings)
+        text = "\n".join(strings)
+        if any(word in text for word in self._words):
+            return None
+        if not (self._plain_normalizer or text.isascii()):
+            try:
+                text = self._encoder.normalize(text)
+            except UnencodableText:  # no Unicode: the slow path says so
+                return None
+            if any(word in text for word in self._words):
+                return None
+        return tuple(parts)
+
+    def _message(self, message: Message, strings: list[str]) -> object:
+        content, reasoning = message.content, message.reasoning_content
+        strings.append(content)
+        shape = 1 if content and not content.isspace() else 0
+        if reasoning is not None:
+            strings.append(reasoning)
+            shape += 4 if reasoning and not reasoning.isspace() else 2
+        calls = len(message.tool_calls)
+        if calls:
+            for call in message.tool_calls:
+                strings += (call.id, call.name)
+                _collect(call.arguments, strings)
+        if message.tool_call_id is not None:
+            strings.append(message.tool_call_id)
+        if message.name is not None:
+            strings.append(message.name)
+        return (message.role, shape, calls, message.train) if self._flags else (message.role, shape, calls)
+
+
+def _collect(value: object, strings: list[str]) -> None:
+    """Add every string of a JSON value, keys too."""
+    if type(value) is str:
+        strings.append(value)
+    elif type(value) is dict:
+        for key, item in value.items():
+            strings.append(str(key))
+            _collect(item, strings)
+    elif type(value) is list or type(value) is tuple:
+        for item in value:
+            _collect(item, strings)
+
+
+def _needles(tokens: Iterable[str]) -> list[str]:
+    """For each token a short ASCII part of it: text without any of these parts holds none of the tokens."""
+    needles: set[str] = set()
+    for token in sorted(tokens, key=len):
+        runs = "".join(character if character.isascii() else " " for character in token).split() or [token]
+        run = max(runs, key=len)
+        if not any(needle in token for needle in needles):
+            needles.add(run[:2] if len(run) > 2 and not run[:2].isalnum() else run)
+    return sorted(needles)
+
+
+def _looked_for(target: Target) -> list[str]:
+    """Words that the template compares text with ("</think>", "<tool_response>"), from its `in` and its text methods."""
+    words: set[str] = set()
+    for tree in target.template.trees():
+        for compare in tree.find_all(jinja2.nodes.Compare):
+            if any(operand.op in ("in", "notin") for operand in compare.ops):
+                words |= {const.value for const in compare.find_all(jinja2.nodes.Const) if isinstance(const.value, str)}
+        for call in tree.find_all(jinja2.nodes.Call):
+            if isinstance(call.node, jinja2.nodes.Getattr) and call.node.attr in _TEXT_METHODS:
+                words |= {const.value for const in call.find_all(jinja2.nodes.Const) if isinstance(const.value, str)}
+    return [word for word in words if word.strip() and word not in _FIELDS]
+
+
+_FIELDS = frozenset(
+    {"text", "image", "image_url", "video", "audio", "content", "role", "name", "function", "type", "tool_calls", "arguments"}
+)
+"""Keys that templates look for in objects; as words in text they mean nothing to them."""
