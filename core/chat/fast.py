@@ -14,7 +14,6 @@ from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import chat_of, draft_rows
 from core.chat.fast_encoding import FastEncoder
 from core.chat.fast_plan import Plan, RowPlan, learn_plan
-from core.chat.fast_render import FastRenderer, probe_chats
 from core.chat.kinds import Kind, KindReader
 from core.chat.supervision import Supervised, TrainingRow, supervise, supervised_of, unsupervised
 from core.chat.target import Target
@@ -62,13 +61,11 @@ class FastPath:
     """Supervises batches for one target and one set of choices; make one per process and keep it."""
 
     def __init__(self, target: Target, supervision: Supervision, *, encoder: str = "auto") -> None:
-        """Prove renderer and encoder on the probe set. `encoder`: "auto" or "hf" (never fastokens)."""
+        """Prove renderer and encoder on the probe set, once per target. `encoder`: "auto" or "hf" (never fastokens)."""
         self.target, self.supervision = target, supervision
-        renderer = FastRenderer.proven(target.template)
+        renderer = target.fast_renderer
         self._renderer = None if isinstance(renderer, str) else renderer
-        self._encoder = FastEncoder(target.encoder, _probe_texts(target))
-        if encoder == "hf":
-            self._encoder.give_up("Hugging Face tokenizers were asked for")
+        self._encoder = target.fast_encoder if encoder == "auto" else target.encoder
         self._kinds = KindReader(target, supervision)
         self._known: dict[Kind, _Known] = {}
         self._is_marker = np.zeros(target.encoder.vocab_size + 1, np.bool_)
@@ -80,9 +77,10 @@ class FastPath:
     def report(self) -> FastReport:
         """What was used so far, and why not the fast parts where they were not."""
         self._report.renderer = "jinja2" if self._renderer is None else "minijinja"
-        self._report.encoder = self._encoder.name
+        encoder = self._encoder if isinstance(self._encoder, FastEncoder) else None
+        self._report.encoder = "hf" if encoder is None else encoder.name
         self._report.kinds = sum(known.plan is not None for known in self._known.values())
-        for reason in (self._encoder.reason, self._stopped):
+        for reason in (encoder.reason if encoder else None, self._stopped):
             if reason and reason not in self._report.reasons:
                 self._report.reasons.append(reason)
         return self._report
@@ -229,13 +227,3 @@ def same(one: Supervised, other: Supervised) -> bool:
 
 def _drop_key(drop: Dropped) -> tuple[int, str, str]:
     return (-1 if drop.turn is None else drop.turn, drop.reason, drop.detail)
-
-
-def _probe_texts(target: Target) -> list[str]:
-    texts: list[str] = []
-    for chat in probe_chats():
-        try:
-            texts.append(target.template.render(chat))
-        except TemplateRefused:
-            continue
-    return texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.chat import FastPath, Supervision, Target, supervise
+from core.chat import ChatTemplate, FastPath, Supervision, Target, supervise
 from core.chat.fast import same
 from core.chat.fast_encoding import FastEncoder, fuzz_texts
 from core.chat.fast_render import FastRenderer
@@ -30,7 +30,7 @@ CHOICES = st.builds(
     overlong=st.sampled_from(["truncate", "drop", "keep_last_turns"]),
     seq_length=st.sampled_from([24, 64, 200, 100_000]),
 )
-PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def assert_equal(path: FastPath, chats: list[Conversation], choices: Supervision, target: Target) -> None:
@@ -131,20 +131,13 @@ def test_the_renderer_leaves_to_jinja2_what_minijinja_prints_otherwise(targets):
     assert renderer.render(refused, None, False, {}) is None
 
 
-def test_a_template_that_minijinja_cannot_read_or_prints_otherwise_keeps_jinja2_and_says_why(targets):
-    from core.chat import ChatTemplate
-
-    for source in (
-        "{{ messages[0]['role'].__str__() }}",
-        "{{ '%s' % (1.0,) }}{{ 1e20 }}",
-        "{% for m in messages recursive %}x{% endfor %}{{ '%d' | format(3) }}",
-    ):
-        found = FastRenderer.proven(ChatTemplate(source))
-        assert isinstance(found, str) or all(
-            found.render([{"role": "user", "content": text}], None, False, {})
-            in (None, ChatTemplate(source).render(([{"role": "user", "content": text}], None)))
-            for text in ("a", "b")
-        )
+@pytest.mark.parametrize(
+    "source", ["{{ 1e20 }}", "{{ messages[0].content.swapcase() }}", "{% set x %}{{ '%d' | format(3) }}{% endset %}{{ x ~ 1e16 }}"]
+)
+def test_a_template_that_minijinja_cannot_read_or_prints_otherwise_keeps_jinja2_and_says_why(source):
+    renderer = FastRenderer.proven(ChatTemplate(source))
+    messages = [{"role": "user", "content": "a"}]
+    assert isinstance(renderer, str) or renderer.render(messages, None, False, {}) is None
 
 
 def test_an_encoder_that_fastokens_gets_wrong_or_cannot_load_is_the_hugging_face_one(targets):
