@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
+from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar
 
-from core.drafter.lean import PROBE, LeanCache, LeanQwen3
+from core.drafter.lean import PROBE, LeanQwen3
+from core.drafter.products import Weight
+from core.drafter.sessions import LeanSession, Session, TransformersSession
 from core.errors import InputError
 
 
@@ -108,9 +110,14 @@ class TargetModel:
         chosen: Tensor = self.ends.head(self.ends.norm(last)).argmax(-1)
         return chosen
 
-    def start(self, layers: Sequence[int]) -> "Session":
+    def start(self, layers: Sequence[int]) -> Session:
         """A decoding session of one sequence that also hands out the states `layers`."""
         return LeanSession(self._lean, layers) if self._lean else TransformersSession(self, layers)
+
+    @cached_property
+    def head(self) -> Weight:
+        """The head laid out for decoding; target and drafter share it, so that it is read from memory once a round."""
+        return Weight(self.model.get_output_embeddings().weight)
 
     @cached_property
     @torch.inference_mode()
@@ -119,82 +126,8 @@ class TargetModel:
         if not LeanQwen3.suits(self.model):
             return None
         ids = [token % int(self.config.vocab_size) for token in range(7, 7 + 13 * PROBE, 13)]
-        lean = LeanQwen3(self.model)
+        lean = LeanQwen3(self.model, self.head)
         return lean if lean.agrees_with(self.hidden_states(torch.tensor([ids]), range(self.depth + 1)), ids) else None
-
-
-class Session(Protocol):
-    """One sequence being decoded: fed step by step, and shortened when drafts are rejected."""
-
-    @property
-    def length(self) -> int:
-        """Tokens fed and not forgotten."""
-
-    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
-        """Append tokens; returns what the target would say after each, int64 [tokens], and their features [tokens, layers * hidden].
-
-        With `last_only` only the choice after the last token is computed (prefill), [1].
-        """
-
-    def shorten(self, length: int) -> None:
-        """Forget everything after the first `length` tokens."""
-
-
-class TransformersSession:
-    """A session of any target, with transformers' own cache."""
-
-    def __init__(self, target: TargetModel, layers: Sequence[int]) -> None:
-        self._target = target
-        self._layers = tuple(layers)
-        self._cache = DynamicCache(config=target.config)
-        self._length = 0
-
-    @property
-    def length(self) -> int:
-        """As `Session.length`."""
-        return self._length
-
-    @torch.inference_mode()
-    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
-        """As `Session.feed`."""
-        target = self._target
-        with target.recording(self._layers) as seen:
-            output = target.decoder(input_ids=torch.tensor([ids]), use_cache=True, **{target.cache_name: self._cache}).last_hidden_state[0]
-        self._length += len(ids)
-        chosen = target.ends.head(output[-1:] if last_only else output).argmax(-1)
-        features = torch.cat([seen[layer][0] for layer in self._layers], -1) if self._layers else output.new_empty(len(ids), 0)
-        return chosen, features
-
-    def shorten(self, length: int) -> None:
-        """As `Session.shorten`."""
-        if length < self._length:
-            self._cache.crop(length - self._length)
-            self._length = length
-
-
-class LeanSession:
-    """A session of a target that `LeanQwen3` can decode."""
-
-    def __init__(self, model: LeanQwen3, layers: Sequence[int]) -> None:
-        self._model = model
-        self._layers = tuple(layers)
-        self._cache = LeanCache(model)
-
-    @property
-    def length(self) -> int:
-        """As `Session.length`."""
-        return self._cache.length
-
-    @torch.inference_mode()
-    def feed(self, ids: Sequence[int], last_only: bool = False) -> tuple[Tensor, Tensor]:
-        """As `Session.feed`."""
-        output, seen = self._model.run(ids, self._cache, self._layers)
-        chosen = nn.functional.linear(output[-1:] if last_only else output, self._model.head).argmax(-1)
-        return chosen, torch.cat(seen, -1) if seen else output.new_empty(len(ids), 0)
-
-    def shorten(self, length: int) -> None:
-        """As `Session.shorten`; what lies behind is written over."""
-        self._cache.length = min(length, self._cache.length)
 
 
 def read_config(path: Path) -> Any:

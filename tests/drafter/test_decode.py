@@ -7,8 +7,12 @@ import torch
 from torch import Tensor
 
 from core.drafter.checkpoint import shape_for
-from core.drafter.decode import ChainDrafter, decode_plain, decode_speculative
+from core.drafter.decode import decode_plain, decode_speculative
+from core.drafter.drafts import Draft, Round
 from core.drafter.model import DraftModel
+from core.drafter.proposers import ChainDrafter, DrafterSource, PromptLookup, TreeDrafter
+from core.drafter.sampling import Chooser
+from core.drafter.sessions import TransformersSession
 from core.drafter.settings import TrainSettings
 from core.drafter.target import TargetModel
 from tests.drafter.conftest import BLOCK, MASK, STOP, VOCABULARY
@@ -23,15 +27,32 @@ class Stub:
 
     def __init__(self, response: Sequence[int], prompt_length: int, block_size: int, wrong: int = 0) -> None:
         self._response, self._block, self._wrong = [*response, *[0] * 50], block_size, wrong
-        self._known = -prompt_length
+        self._prompt, self._settled = prompt_length, 0
 
-    def extend(self, features: Tensor) -> None:
-        self._known += len(features)
+    def extend(self, tokens: Sequence[int], features: Tensor) -> None:
+        assert len(tokens) == len(features)
+        known = self._settled - self._prompt
+        assert known < 0 or list(tokens) == self._response[known : known + len(tokens)]
+        self._settled += len(tokens)
 
-    def propose(self, committed: int) -> list[int]:
-        assert committed == self._response[self._known]
-        following = range(self._known + 1, self._known + self._block)
-        return [(self._response[n] + (self._wrong > 0 and n % self._wrong == 0)) % VOCABULARY for n in following]
+    def propose(self, committed: int) -> Draft:
+        known = self._settled - self._prompt
+        assert committed == self._response[known]
+        following = range(known + 1, known + self._block)
+        return Draft(tuple((self._response[n] + (self._wrong > 0 and n % self._wrong == 0)) % VOCABULARY for n in following))
+
+
+class Branching(Stub):
+    """Drafts a tree whose right tokens come after wrong siblings, so that the accepted path has gaps."""
+
+    def propose(self, committed: int) -> Draft:
+        right = super().propose(committed).tokens
+        tokens, parents, last = [], [], -1
+        for token in right:
+            tokens += [(token + 1) % VOCABULARY, (token + 2) % VOCABULARY, token]
+            parents += [last] * 3
+            last = len(tokens) - 1
+        return Draft(tuple(tokens), tuple(parents))
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -45,8 +66,25 @@ def test_plain_decoding_equals_transformers_own_greedy_generation(target: Target
 @pytest.mark.parametrize("limit", [1, 2, 30])
 def test_a_random_drafter_changes_nothing(target: TargetModel, prompt: list[int], seed: int, limit: int) -> None:
     shape = shape_for(target, TrainSettings(block_size=BLOCK, mask_token_id=MASK, layers=2, target_layers=(0, 2, 3)))
-    drafter = ChainDrafter(DraftModel(shape, seed), target.ends)
-    assert decode_speculative(target, drafter, prompt, limit, {STOP}).tokens == decode_plain(target, prompt, limit, {STOP}).tokens
+    source = DrafterSource(DraftModel(shape, seed), target)
+    plain = decode_plain(target, prompt, limit, {STOP}).tokens
+    for drafter in (ChainDrafter(source.start()), TreeDrafter(source.start(), 8), TreeDrafter(source.start(), 40), PromptLookup(4)):
+        assert decode_speculative(target, drafter, prompt, limit, {STOP}).tokens == plain
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_path_through_a_tree_with_gaps_is_kept_right(target: TargetModel, lean: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = decode_plain(target, PROMPTS[0], 29, ())
+    if not lean:
+        monkeypatch.setattr(TargetModel, "start", lambda *given: TransformersSession(*given))  # noqa: PLW0108 - a class does not bind
+    seen: list[Round] = []
+    decoded = decode_speculative(target, Branching(plain.tokens, 3, 8), PROMPTS[0], 25, (), look=seen.append)
+    assert decoded.tokens == plain.tokens[:25]
+    assert decoded.rounds == (8, 8, 8)
+    assert seen[0].accepted == (2, 5, 8, 11, 14, 17, 20) and seen[0].gained == plain.tokens[1:9]
+    nodes = seen[1].to_json()["nodes"]
+    assert [node["token"] for node in nodes if node["accepted"]] == list(plain.tokens[9:16])
+    assert [node["depth"] for node in nodes[:4]] == [1, 1, 1, 2]
 
 
 def test_a_perfect_drafter_is_accepted_whole(target: TargetModel) -> None:
@@ -72,13 +110,15 @@ def test_decoding_ends_at_the_stop_token_even_inside_a_round(target: TargetModel
     assert decoded.rounds == (5,)
 
 
-def test_drafting_with_a_growing_context_equals_drafting_from_the_whole(target: TargetModel) -> None:
+def test_drawn_responses_repeat_with_their_seed_and_differ_without(target: TargetModel) -> None:
     shape = shape_for(target, TrainSettings(block_size=BLOCK, mask_token_id=MASK, layers=2))
-    model = DraftModel(shape, 5)
-    ids = [4, 12, 13, 14, 15, 16, 17]
-    states = torch.cat(target.hidden_states(torch.tensor([ids]), shape.target_layers), -1)[0]
-    whole, grown = ChainDrafter(model, target.ends), ChainDrafter(model, target.ends)
-    whole.extend(states)
-    for start, end in ((0, 3), (3, 4), (4, 7)):
-        grown.extend(states[start:end])
-    assert whole.propose(18) == grown.propose(18)
+    source = DrafterSource(DraftModel(shape, 0), target)
+
+    def draw(seed: int, tree: bool) -> tuple[int, ...]:
+        chooser = Chooser(2.0, seed)
+        drafter = TreeDrafter(source.start(), 8) if tree else ChainDrafter(source.start(), chooser)
+        return decode_speculative(target, drafter, PROMPTS[0], 20, (), chooser).tokens
+
+    for tree in (False, True):
+        assert draw(3, tree) == draw(3, tree)
+        assert len({draw(seed, tree) for seed in range(4)}) == 4
