@@ -10,13 +10,13 @@ from core.drafter.heldout import HeldOut, load_heldout
 from core.drafter.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from core.drafter.evaluation import evaluate
+    from core.drafter.evaluation import Measured, evaluate
     from core.drafter.report import EvaluationReport
     from core.drafter.training import TrainResult, train
 
-__all__ = ["EvaluationReport", "HeldOut", "TrainResult", "TrainSettings", "evaluate", "load_heldout", "train"]
+__all__ = ["EvaluationReport", "HeldOut", "Measured", "TrainResult", "TrainSettings", "evaluate", "load_heldout", "train"]
 
-_LATE = {"evaluate": "evaluation", "EvaluationReport": "report", "TrainResult": "training", "train": "training"}
+_LATE = {"evaluate": "evaluation", "Measured": "evaluation", "EvaluationReport": "report", "TrainResult": "training", "train": "training"}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,8 @@ class HeldOut:
     row_id: str
     turn: int
     prompt_ids: tuple[int, ...]
+    thinking: str | None = None
+    """"on" or "off" where the prompt asks for it, None where that is not known"""
 
 
 def load_heldout(path: Path) -> list[HeldOut]:

@@ -1,5 +1,6 @@
 """Measure what the target accepts from a drafter, and what its untrained twin would have got."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,6 +27,11 @@ class EvaluateJob(Job):
     target: str
     prompts: int | None = None
     max_new_tokens: int | None = None
+    trees: tuple[int, ...] = ()
+    prompt_lookup: bool = False
+    temperature: float = 0.0
+    seed: int = 0
+    thinking: str = "as-is"
 
     @property
     def title(self) -> str:
@@ -38,17 +44,30 @@ class EvaluateJob(Job):
 
     def perform(self, watcher: Watcher) -> dict[str, Any]:
         """Returns `{"evaluation", "untrained"}`."""
-        return measure(self.drafter, Path(self.target), watcher, self.prompts, self.max_new_tokens)
+        besides = {name: getattr(self, name) for name in ("trees", "prompt_lookup", "temperature", "seed", "thinking")}
+        return measure(self.drafter, Path(self.target), watcher, self.prompts, self.max_new_tokens, besides)
 
 
-def measure(drafter: Path, target: Path, watcher: Watcher, prompts: int | None = None, max_new_tokens: int | None = None) -> dict[str, Any]:
-    """Evaluate a drafter and its untrained twin; the reports are also kept in the drafter's folder."""
-    from core.drafter import evaluate
+def measure(
+    drafter: Path,
+    target: Path,
+    watcher: Watcher,
+    prompts: int | None = None,
+    max_new_tokens: int | None = None,
+    besides: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Evaluate a drafter and its untrained twin; the reports are also kept in the drafter's folder.
+
+    `besides`: the fields of `core.drafter.Measured`, what to measure of the trained one besides the greedy chain.
+    """
+    from core.drafter import Measured, evaluate
+
+    measured = Measured(**(besides or {}))  # refuses before any work
 
     longest = max_new_tokens or LONGEST_ANSWER
     fewer = min(UNTRAINED_PROMPTS, prompts or UNTRAINED_PROMPTS)
     untrained = evaluate(drafter, target, limit=fewer, max_new_tokens=UNTRAINED_TOKENS, untrained=True, watcher=watcher)
-    trained = evaluate(drafter, target, limit=prompts, max_new_tokens=longest, watcher=watcher)
+    trained = evaluate(drafter, target, limit=prompts, max_new_tokens=longest, measured=measured, watcher=watcher)
     reports = {"evaluation": trained.to_json(), "untrained": untrained.to_json()}
     write_json(drafter / REPORT, reports)
     return reports
