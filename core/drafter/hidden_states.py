@@ -121,17 +121,22 @@ def capture(rows: TokenizedRows, target: TargetModel, taps: Sequence[int], folde
     watcher = watcher or Unwatched()
     layers = tuple(taps) if taps[-1] == target.depth else (*taps, target.depth)
     _check_ids(rows, target)
-    _check_disk(bytes_needed(rows.tokens, len(layers), target.hidden_size), folder.parent)
+    check_disk(bytes_needed(rows.tokens, len(layers), target.hidden_size), folder.parent)
     folder.mkdir(parents=True)
     try:
         _run(rows, target, layers, folder, watcher)
-        rows.ids.tofile(folder / "ids.i32")
-        about = {"layers": layers, "taps": tuple(taps), "hidden_size": target.hidden_size, "offsets": rows.offsets.tolist()}
-        (folder / ABOUT).write_text(json.dumps(about))  # last: a folder without it is not a whole capture
+        seal(folder, rows, layers, taps, target.hidden_size)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return HiddenStates.open(folder, rows)
+
+
+def seal(folder: Path, rows: TokenizedRows, layers: Sequence[int], taps: Sequence[int], hidden_size: int) -> None:
+    """Say what a capture is of, when its states and choices are written: a folder without this is not a whole capture."""
+    rows.ids.tofile(folder / "ids.i32")
+    about = {"layers": list(layers), "taps": list(taps), "hidden_size": hidden_size, "offsets": rows.offsets.tolist()}
+    (folder / ABOUT).write_text(json.dumps(about))
 
 
 def _run(rows: TokenizedRows, target: TargetModel, layers: tuple[int, ...], folder: Path, watcher: Watcher) -> None:
@@ -188,7 +193,7 @@ def _check_ids(rows: TokenizedRows, target: TargetModel) -> None:
         )
 
 
-def _check_disk(needed: int, parent: Path) -> None:
+def check_disk(needed: int, parent: Path) -> None:
     """Refuse a capture for which `parent`'s disk has no room."""
     place = next(folder for folder in (parent, *parent.parents) if folder.exists())
     free = shutil.disk_usage(place).free
