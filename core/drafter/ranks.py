@@ -48,7 +48,7 @@ class Ranks:
             flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
             with _peers_answering():
                 dist.broadcast(flat, rank)
-            for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+            for tensor, part in zip(tensors, torch.split(flat, [tensor.numel() for tensor in tensors]), strict=True):
                 tensor.copy_(part.view_as(tensor))
 
 

@@ -288,10 +288,10 @@ def _together(parts: Sequence[_Part], done: float, model: DraftModel, settings: 
         figures = torch.tensor([part.loss, 0.0, *part.counts.flat()])
         flat += torch.cat([*(gradient.reshape(-1) for gradient in part.gradients), figures])
     flat[sum(sizes) + 1] = done
-    gradients, figures = ranks.total(flat).split([sum(sizes), 2 + SlotCounts.numbers(slots)])
+    gradients, figures = torch.split(ranks.total(flat), [sum(sizes), 2 + SlotCounts.numbers(slots)])
     loss, done, *numbers = figures.tolist()
     counts = SlotCounts.from_flat([round(number) for number in numbers])
-    for parameter, gradient in zip(parameters, (gradients / sum(counts.valid)).split(sizes), strict=True):
+    for parameter, gradient in zip(parameters, torch.split(gradients / sum(counts.valid), sizes), strict=True):
         parameter.grad = gradient.view_as(parameter)
     return _Total(loss, sum(counts.valid), counts, done)
 
