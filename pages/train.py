@@ -25,11 +25,11 @@ def _settings(known: list[Dataset]) -> tuple[Dataset, dict[str, Any], int | None
     dataset = next(dataset for dataset in known if dataset.name == name)
     st.caption(f"{count(dataset.manifest.rows)} rows · target {current.target_label(str(dataset.manifest.recipe['target']['path']))}")
     seconds = st.number_input("Training time in seconds", 5, 86_400, 110, 5, key="train-seconds", persist_state="session")
-    st.caption("After two minutes the demo target accepts nearly three tokens a round; longer is better, ever more slowly.")
+    st.caption("After two minutes the demo target accepts more than three tokens a round; longer is better, ever more slowly.")
     prompts = st.number_input("Held-out prompts to measure", 5, 10_000, 120, 5, key="train-prompts", persist_state="session")
     st.caption("Each is decoded twice, with and without the drafter, so that both outputs can be compared.")
     with st.expander("Shape and learning rate", icon=":material/tune:"):
-        layers = st.number_input("Draft layers", 1, 8, 3, key="train-layers", persist_state="session")
+        layers = st.number_input("Draft layers", 1, 8, 2, key="train-layers", persist_state="session")
         st.caption("Copying a name takes at least two; drafters of large targets have five.")
         block = st.number_input("Block size in tokens", 2, 32, 8, key="train-block", persist_state="session")
         st.caption("So many tokens can come out of one round at most, the target's own included.")
