@@ -1,7 +1,7 @@
 """Tokenize a recipe into a verified dataset."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from core.jobs.job import Job
 from core.watch import Watcher
@@ -17,6 +17,7 @@ class TokenizeJob(Job):
     overwrite: bool = False
     resume: bool = True
     """Continue from what an interrupted run of the same recipe finished here, if there is any."""
+    encoder: Literal["auto", "hf"] = "auto"
 
     @property
     def title(self) -> str:
@@ -39,6 +40,7 @@ class TokenizeJob(Job):
             workers=self.workers,
             overwrite=self.overwrite,
             resume=self.resume,
+            encoder=self.encoder,
             watcher=watcher,
         )
         return report.to_json()

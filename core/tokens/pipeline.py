@@ -23,7 +23,7 @@ from core.tokens.provenance import source_states, versions
 from core.tokens.report import TokenizeReport
 from core.tokens.staging import check_output, publish, staged
 from core.tokens.target import fingerprint
-from core.tokens.units import Unit, Workbench
+from core.tokens.units import Means, Unit, Workbench
 from core.tokens.verify import verify
 from core.tokens.workers import run_tasks
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
@@ -46,13 +46,15 @@ def tokenize(
     workers: int = 1,
     overwrite: bool = False,
     resume: bool = False,
+    encoder: str = "auto",
     watcher: Watcher | None = None,
 ) -> TokenizeReport:
     """Make the dataset of `recipe` at the folder `out`: plan, pick, render, encode, mask, write, verify, then give it its name.
 
     The same recipe, library and target give the same bytes for any number of `workers` (processes). Until it is verified nothing stands at
     `out` that did not before; `overwrite` replaces a dataset of ours, `resume` continues from what an interrupted run of the same recipe
-    finished. Raises the errors of planning and loading (`InputError`: nothing was written), `OutputExists`, `OutputUnwritable`,
+    finished; `encoder` is "auto" (fastokens where it proves equal) or "hf".
+    Raises the errors of planning and loading (`InputError`: nothing was written), `OutputExists`, `OutputUnwritable`,
     `OutputBusy`, `WriteFailed`, `NothingToTrain`, `SourceChanged`, `VerificationFailed`, `WorkerDied`, `Cancelled`.
     """
     started = time.perf_counter()
@@ -60,7 +62,7 @@ def tokenize(
     out = out.absolute()
     check_output(out, overwrite=overwrite)
     watcher.progress(Progress("plan", 0, None, "conversations"))
-    job = _Job.prepare(workspace, recipe)
+    job = _Job.prepare(workspace, recipe, encoder)
     with staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
         resumed = job.run(folder, workers, watcher)
         manifest = assemble(folder, job.units, recipe, made=job.plan, library=job.library, target=job.target)
@@ -70,15 +72,17 @@ def tokenize(
             found = "; ".join(proof.problems)
             raise VerificationFailed(f"What was written for {out} is not what was meant: {found}. Check the disk and try again.")
         stop_if_cancelled(watcher)
+        means = job.means(folder)
         remove_marks(folder)
         publish(folder, out)
-    return TokenizeReport(out, manifest, proof, time.perf_counter() - started, max(1, workers), resumed)
+    return TokenizeReport(out, manifest, proof, time.perf_counter() - started, max(1, workers), resumed, means)
 
 
 @dataclass
 class _Job:
     workspace: Workspace
     recipe: Recipe
+    encoder: str
     library: Library
     plan: Plan
     bench: Workbench
@@ -88,16 +92,16 @@ class _Job:
     live: "_Live"
 
     @classmethod
-    def prepare(cls, workspace: Workspace, recipe: Recipe) -> "_Job":
+    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: str) -> "_Job":
         """Everything that can fail for the caller's reasons, before anything is written."""
         library = Library(workspace)
         made = plan(recipe, library)
         names = [part.name for part in made.sources]
-        bench = Workbench.open(workspace, recipe, names, Path())
+        bench = Workbench.open(workspace, recipe, names, Path(), encoder)
         states = source_states(library, made)
         units = units_of(select(recipe, made, library))
         total = sum(len(unit.row) for unit in units)
-        return cls(workspace, recipe, library, made, bench, units, states, fingerprint(bench.target, recipe), _Live(total))
+        return cls(workspace, recipe, encoder, library, made, bench, units, states, fingerprint(bench.target, recipe), _Live(total))
 
     @property
     def key(self) -> str:
@@ -114,7 +118,7 @@ class _Job:
             self.live.take(folder, unit)
         names = tuple(part.name for part in self.plan.sources)
         bench = replace(self.bench, folder=folder)
-        open_bench = partial(Workbench.open, self.workspace, self.recipe, names, folder) if workers > 1 else lambda: bench
+        open_bench = partial(Workbench.open, self.workspace, self.recipe, names, folder, self.encoder) if workers > 1 else lambda: bench
 
         def progress(count: int, unit: Unit | None) -> None:
             self.live.pass_by(count)
@@ -125,6 +129,10 @@ class _Job:
         waiting = [unit for unit in self.units if not is_done(folder, unit)]
         run_tasks(waiting, do_unit, open_bench, workers=workers, watcher=watcher, progress=progress)
         return len(finished)
+
+    def means(self, folder: Path) -> Means:
+        """How the rows of all units were made."""
+        return sum((train_record(folder, unit).means for unit in self.units if unit.kind == "train"), Means("", ""))
 
     def check_sources(self) -> None:
         """Raise `SourceChanged` when a source is not what it was before the work."""

@@ -10,7 +10,7 @@ import orjson
 from core.mix import Plan
 from core.sources import Library, Source
 
-_PACKAGES = ("mixdown", "tokenizers", "jinja2", "numpy", "pyarrow")
+_PACKAGES = ("mixdown", "tokenizers", "jinja2", "fastokens", "minijinja", "numpy", "pyarrow")
 
 
 def versions() -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from core.tokens.manifest import Manifest, added
+from core.tokens.units import Means
 from core.tokens.verify import VerifyReport
 
 
@@ -18,6 +19,8 @@ class TokenizeReport:
     seconds: float
     workers: int
     resumed_units: int
+    means: Means
+    """What rendered and encoded. It is not in the manifest: it never changes a byte."""
 
     @property
     def rows(self) -> int:
@@ -60,8 +63,10 @@ class TokenizeReport:
             "heldout": manifest.heldout,
             "per_source": manifest.sources,
             "seconds": round(self.seconds, 3),
-            "encoder": manifest.target["encoder"],
-            "renderer": manifest.target["renderer"],
+            "encoder": self.means.encoder,
+            "renderer": self.means.renderer,
+            "fallbacks": self.means.reasons,
+            "paths": {"fast": self.means.fast, "slow": self.means.slow, "checked": self.means.checked},
             "workers": self.workers,
             "resumed_units": self.resumed_units,
             "verified": self.verified,

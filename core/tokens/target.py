@@ -52,6 +52,4 @@ def fingerprint(target: Target, recipe: Recipe) -> dict[str, Any]:
         "template_sha256": hashlib.sha256(json.dumps(target.template.sources, sort_keys=True).encode()).hexdigest(),
         "template_args": recipe.target.args,
         "vocab_size": vocabulary(target),
-        "encoder": "hf",
-        "renderer": "jinja2",
     }

@@ -4,7 +4,7 @@ A unit depends on nothing but its own part of the selection, so it may run anywh
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from core.chat import Supervised, Supervision, Target, supervise
+from core.chat import FastPath, Supervised, Supervision, Target
 from core.conversation import Conversation
 from core.mix import Recipe
 from core.sources import Library
@@ -24,10 +24,10 @@ from core.tokens.target import load_target, supervision_of, vocabulary
 from core.workspace import Workspace
 
 BATCH = 256
-"""Conversations read, and rows written, at a time: what a unit holds in memory."""
+"""Conversations read, rendered and encoded at a time: what a unit holds in memory, and between two looks at whether to go on."""
 
-STEP = 32
-"""Conversations between two looks at whether to go on."""
+ROWS = 256
+"""Rows of a record batch, whatever `BATCH` is: a shard's bytes do not depend on how its conversations were read."""
 
 Pulse = Callable[[int], None]
 """Told how many conversations are through; may raise to stop."""
@@ -57,6 +57,31 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class Means:
+    """How a unit's rows were made, which never changes what they are: what rendered and encoded at its end, why not the fast ones.
+
+    `fast`, `slow`: conversations by path; `checked`: those of the fast path that the slow one made again.
+    """
+
+    renderer: str
+    encoder: str
+    reasons: list[str] = field(default_factory=list)
+    fast: int = 0
+    slow: int = 0
+    checked: int = 0
+
+    def __add__(self, other: "Means") -> "Means":
+        renderer, encoder = _both(self.renderer, other.renderer), _both(self.encoder, other.encoder)
+        reasons = list(dict.fromkeys([*self.reasons, *other.reasons]))
+        return Means(renderer, encoder, reasons, self.fast + other.fast, self.slow + other.slow, self.checked + other.checked)
+
+
+def _both(one: str, other: str) -> str:
+    """One name, or all that were used."""
+    return "+".join(sorted({*one.split("+"), *other.split("+")} - {""}))
+
+
+@dataclass(frozen=True)
 class UnitRecord:
     """What a unit made. Written beside the shard when the shard is on disk, it is the mark that the unit is done."""
 
@@ -68,6 +93,7 @@ class UnitRecord:
     """Ids that were supervised; `frequencies` says how often, in the same order."""
     frequencies: list[int]
     drops: list[Drop] = field(default_factory=list)
+    means: Means = field(default_factory=lambda: Means("", ""))
 
     def save(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
@@ -80,6 +106,7 @@ class UnitRecord:
         value["record"] = FileRecord(**value["record"])
         value["counts"] = {name: SourceCounts(**counts) for name, counts in value["counts"].items()}
         value["drops"] = [Drop(**drop) for drop in value["drops"]]
+        value["means"] = Means(**value["means"])
         return cls(**value)
 
 
@@ -93,14 +120,17 @@ class Workbench:
     target: Target
     supervision: Supervision
     seed: int
+    fast: FastPath
 
     @classmethod
-    def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path) -> "Workbench":
-        """Load the recipe's target and the library."""
-        return cls(folder, tuple(names), Library(workspace), load_target(recipe), supervision_of(recipe), recipe.seed)
+    def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path, encoder: str = "auto") -> "Workbench":
+        """Load the recipe's target and the library, and prove the fast path. `encoder`: "auto", or "hf" for never fastokens."""
+        target, supervision = load_target(recipe), supervision_of(recipe)
+        fast = FastPath(target, supervision, encoder=encoder)
+        return cls(folder, tuple(names), Library(workspace), target, supervision, recipe.seed, fast)
 
-    def conversations(self, unit: Unit) -> Iterator[tuple[int, Conversation]]:
-        """(index of the source, conversation) in the unit's order, read a batch at a time, each source's part of it at once."""
+    def batches(self, unit: Unit) -> Iterator[tuple[list[int], list[Conversation]]]:
+        """Indices of the sources and conversations in the unit's order, a batch at a time, each source's part of it read at once."""
         sources = {index: self.library.source(self.names[index]) for index in sorted(set(unit.source.tolist()))}
         for start in range(0, len(unit.row), BATCH):
             source, row = unit.source[start : start + BATCH], unit.row[start : start + BATCH]
@@ -108,7 +138,12 @@ class Workbench:
             for index, places in groupby(np.lexsort((row, source)).tolist(), key=source.__getitem__):
                 at = list(places)
                 found.update(zip(at, sources[int(index)].conversations(row[at].tolist()), strict=True))
-            yield from ((index, found[place]) for place, index in enumerate(source.tolist()))
+            yield source.tolist(), [found[place] for place in range(len(row))]
+
+    def conversations(self, unit: Unit) -> Iterator[tuple[int, Conversation]]:
+        """(index of the source, conversation) in the unit's order."""
+        for indices, conversations in self.batches(unit):
+            yield from zip(indices, conversations, strict=True)
 
 
 def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
@@ -117,20 +152,21 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
     drops: list[Drop] = []
     frequencies = np.zeros(vocabulary(bench.target), np.int64)
     shard = ShardWriter(bench.folder / unit.file, bench.names)
+    before = means_of(bench.fast)
     waiting: list[TokenRow] = []
-    for done, (index, conversation) in enumerate(bench.conversations(unit), 1):
-        made = supervise(conversation, bench.target, bench.supervision)
-        tally = counts.setdefault(index, asdict(SourceCounts()))
-        _count(tally, made)
-        drops += [Drop(bench.names[index], conversation.row_id, drop.turn, drop.reason, drop.detail or "") for drop in made.dropped]
-        waiting += [TokenRow(row.input_ids, row.loss_mask, index, conversation.row_id) for row in made.rows]
-        if len(waiting) >= BATCH or done == len(unit.row):
-            _count_tokens(frequencies, waiting)
-            shard.write(waiting)
-            waiting = []
-        if done % STEP == 0:
-            pulse(STEP)
-    pulse(len(unit.row) % STEP)
+    for indices, conversations in bench.batches(unit):
+        rows: list[TokenRow] = []
+        for index, conversation, made in zip(indices, conversations, bench.fast.supervise_batch(conversations), strict=True):
+            _count(counts.setdefault(index, asdict(SourceCounts())), made)
+            rows += [TokenRow(row.input_ids, row.loss_mask, index, conversation.row_id) for row in made.rows]
+            drops += _drops(bench.names[index], conversation.row_id, made)
+        _count_tokens(frequencies, rows)
+        waiting += rows
+        while len(waiting) >= ROWS:
+            shard.write(waiting[:ROWS])
+            del waiting[:ROWS]
+        pulse(len(conversations))
+    shard.write(waiting)
     frequent = np.flatnonzero(frequencies)
     return UnitRecord(
         unit.number,
@@ -140,7 +176,24 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
         frequent.tolist(),
         frequencies[frequent].tolist(),
         drops,
+        _since(before, means_of(bench.fast)),
     )
+
+
+def means_of(fast: FastPath) -> Means:
+    """What a fast path has used so far."""
+    said = fast.report
+    return Means(said.renderer, said.encoder, list(said.reasons), said.fast, said.slow, said.checked)
+
+
+def _since(before: Means, now: Means) -> Means:
+    return replace(now, fast=now.fast - before.fast, slow=now.slow - before.slow, checked=now.checked - before.checked)
+
+
+def _drops(source: str, row_id: str, made: Supervised) -> list[Drop]:
+    """By turn: the fast and the slow path may find them in another order."""
+    ordered = sorted(made.dropped, key=lambda drop: (-1 if drop.turn is None else drop.turn, drop.reason, drop.detail))
+    return [Drop(source, row_id, drop.turn, drop.reason, drop.detail or "") for drop in ordered]
 
 
 def _count(tally: dict[str, Any], made: Supervised) -> None:

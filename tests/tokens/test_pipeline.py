@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from core.chat import FastPath, supervise
 from core.errors import InputError
 from core.mix import EmptyLibrary, Recipe, plan, select
 from core.sources import Library, SourceMissing
@@ -198,3 +199,20 @@ def test_a_source_of_which_nothing_is_left_is_an_error_with_its_reasons(two_sour
     with pytest.raises(NothingToTrain, match=r"Not one of the \d+ conversations of late .*refused"):
         tokenize(two_sources, wanted, tmp_path / "set")
     assert not [path for path in tmp_path.iterdir() if "set" in path.name]
+
+
+def test_the_fast_and_the_slow_path_give_the_same_bytes(two_sources, recipe, tmp_path, monkeypatch):
+    fast = tokenize(two_sources, recipe, tmp_path / "fast").to_json()
+    assert fast["paths"]["fast"] > fast["paths"]["slow"] > 0
+    assert (fast["renderer"], fast["encoder"], fast["fallbacks"]) == ("minijinja", "fastokens", [])
+    monkeypatch.setattr(FastPath, "supervise_batch", lambda self, batch: [supervise(one, self.target, self.supervision) for one in batch])
+    tokenize(two_sources, recipe, tmp_path / "slow", encoder="hf")
+    assert content(tmp_path / "fast") == content(tmp_path / "slow")
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_size_of_a_batch_of_the_fast_path_changes_no_byte(two_sources, recipe, tmp_path, monkeypatch, size):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    monkeypatch.setattr("core.tokens.units.BATCH", size)
+    tokenize(two_sources, recipe, tmp_path / "other")
+    assert content(tmp_path / "set") == content(tmp_path / "other")
