@@ -1,4 +1,4 @@
-"""`mixdown tokenize` and `verify`: make a dataset, and prove it."""
+"""`mixdown tokenize`, `verify`, `export` and `vocabulary`: make a dataset, prove it, and what else a trainer may want of it."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +15,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(tokenize)
     app.command()(verify)
+    app.command()(export)
+    app.command()(vocabulary)
 
 
 def tokenize(
@@ -32,6 +34,9 @@ def tokenize(
     seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.", min=0)] = None,
     validation: Annotated[float | None, typer.Option(help="Share held out, instead of the recipe's.", min=0, max=0.99)] = None,
     workers: Annotated[int, typer.Option(help="Worker processes; the result is the same for any number.", min=1)] = 1,
+    encoder: Annotated[
+        Literal["auto", "hf", "fastokens"], typer.Option(help="hf: never fastokens; else fastokens where it gives the same ids.")
+    ] = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset of ours that is there.")] = False,
     resume: Annotated[bool, typer.Option(help="Continue what an interrupted run of this recipe left, or start over.")] = True,
     as_json: AsJSON = False,
@@ -57,7 +62,13 @@ def tokenize(
     )
     chosen = chosen_recipe(workspace, recipe, options)
     job = TokenizeJob(
-        home=workspace.home, recipe=recipe_text(chosen), out=out.resolve(), workers=workers, overwrite=overwrite, resume=resume
+        home=workspace.home,
+        recipe=recipe_text(chosen),
+        out=out.resolve(),
+        workers=workers,
+        encoder="hf" if encoder == "hf" else "auto",
+        overwrite=overwrite,
+        resume=resume,
     )
     report = perform_here(job, TerminalWatcher())
     if as_json:
@@ -88,3 +99,46 @@ def verify(
     else:
         table(f"{dataset}: not as its manifest says", ["problem"], [[problem] for problem in report.problems])
     raise typer.Exit(0 if report.ok else 1)
+
+
+def export(
+    dataset: Annotated[Path, typer.Argument(help="A dataset's folder.")],
+    out: Annotated[Path, typer.Argument(help="The new file.")],
+    form: Annotated[
+        Literal["jsonl", "parquet"], typer.Option(help="jsonl: input_ids and loss_mask a line; parquet: all columns.")
+    ] = "jsonl",
+    as_json: AsJSON = False,
+) -> None:
+    """Write a dataset's rows as JSON Lines of input_ids and loss_mask (SpecForge reads them), or as Parquet."""
+    from core.tokens.exports import export as export_rows
+
+    rows = export_rows(dataset, out, form)
+    if as_json:
+        emit({"path": str(out), "form": form, "rows": rows})
+    else:
+        say(f"{out}: {rows:,} rows")
+
+
+def vocabulary(
+    dataset: Annotated[Path, typer.Argument(help="A dataset's folder.")],
+    size: Annotated[int | None, typer.Option(help="Ids of the draft vocabulary; writes its d2t.npy and t2d.npy.", min=1)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the two files; needed with --size.")] = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Show what share of supervised tokens a smaller draft vocabulary covers, or write the mappings of one size."""
+    from core.errors import InputError
+    from core.tokens.vocabulary import coverages, dataset_vocabulary
+
+    if (size is None) != (out is None):
+        raise InputError("Give --size and --out together: the mappings of one size go to one folder.")
+    shares = coverages(dataset)
+    value: dict[str, object] = {"coverage": shares}
+    if size is not None and out is not None:
+        made = dataset_vocabulary(dataset, size)
+        made.write(out)
+        value |= {"path": str(out), "size": size, "covered": made.covered}
+        shares = [*shares, {"size": size, "covered": made.covered}]
+    if as_json:
+        emit(value)
+        return
+    table("Draft vocabulary", ["size", "covers"], [[f"{one['size']:,}", f"{one['covered']:.2%}"] for one in shares])
