@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.chat.choices import Supervision
-from core.chat.drafts import Draft, Part, draft_rows
-from core.chat.supervision import mask_of
+from core.chat.attribution import message_spans
+from core.chat.choices import Dropped, Supervision
+from core.chat.drafts import Draft, Part, chat_of, draft_rows
+from core.chat.supervision import TrainingRow, mask_of, supervised_of
 from core.chat.target import Target
 from core.conversation import Conversation, JSONObject
 
@@ -45,6 +46,68 @@ class ExplainedToken:
             "role": self.role,
             "why": self.why,
         }
+
+
+@dataclass(frozen=True)
+class RenderedPart:
+    """A stretch of a render. `message`: index of the message it was printed for, None for the template's own text; `name`: what to
+    call that message ("user message 2"), or "template"; `role`: as in `ExplainedToken`.
+    """
+
+    text: str
+    message: int | None
+    role: str
+    name: str
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """A training row with its tokens explained one by one, and its whole render (before any cut) by message."""
+
+    made: TrainingRow
+    tokens: list[ExplainedToken]
+    parts: list[RenderedPart]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What becomes of one conversation: the rows of `supervise`, explained, and what it dropped."""
+
+    rows: list[ExplainedRow]
+    dropped: list[Dropped]
+
+
+def explain_rows(conversation: Conversation, target: Target, supervision: Supervision) -> Explanation:
+    """Everything that is to be seen of a conversation, from the same drafts that `supervise` makes its rows from."""
+    drafts, dropped = draft_rows(conversation, target, supervision)
+    made = supervised_of(conversation, drafts, dropped, supervision)
+    kept = [draft for draft in drafts if mask_of(draft)[: supervision.seq_length].any()]
+    rows = [
+        ExplainedRow(
+            row,
+            _explained(draft, conversation, target, supervision),
+            _parts(conversation, draft.text.text, [(span.message, span.start, span.end) for span in draft.text.spans], draft),
+        )
+        for row, draft in zip(made.rows, kept, strict=True)
+    ]
+    return Explanation(rows, made.dropped)
+
+
+def rendered_parts(conversation: Conversation, target: Target) -> list[RenderedPart]:
+    """The plain render of a conversation by message, also of one that gives no row. Raises `TemplateRefused`."""
+    spans = message_spans(target.template, chat_of(conversation), {})
+    text = target.template.render(conversation)
+    return _parts(conversation, text, [(span.message, span.start, span.end) for span in spans], None)
+
+
+def _parts(conversation: Conversation, text: str, spans: Sequence[tuple[int | None, int, int]], draft: Draft | None) -> list[RenderedPart]:
+    names = message_names(conversation)
+    parts = []
+    for own, start, end in spans:
+        message = own if own is None or draft is None else draft.original(own)
+        role = "template" if message is None else conversation.messages[message].role
+        parts.append(RenderedPart(text[start:end], message, role, "template" if message is None else names[message]))
+    return parts
 
 
 def explain(conversation: Conversation, target: Target, supervision: Supervision) -> list[list[ExplainedToken]]:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from core.chat import Supervision, explain, supervise
+from core.chat import Supervision, explain, explain_rows, rendered_parts, supervise
 from core.conversation import Conversation, Message
 from tests.chat.conversations import conversations
 from tests.chat.test_supervision import AGENT, CHAT
@@ -90,3 +90,21 @@ def test_a_token_goes_to_json_with_its_bytes_in_hex(targets):
     assert token["text"] == "<|im_start|>"
     assert bytes.fromhex(token["bytes"]) == b"<|im_start|>"
     assert set(token) == {"id", "text", "bytes", "trainable", "message", "role", "why"}
+
+
+def test_rows_and_explanations_are_those_of_supervise_and_the_parts_spell_the_whole_render(targets):
+    target, choices = targets("qwen3.6"), Supervision(seq_length=24)
+    made, seen = supervise(CHAT, target, choices), explain_rows(CHAT, target, choices)
+    assert seen.dropped == made.dropped
+    assert [row.made.input_ids.tolist() for row in seen.rows] == [row.input_ids.tolist() for row in made.rows]
+    assert [row.tokens for row in seen.rows] == explain(CHAT, target, choices)
+    for row in seen.rows:
+        ids = target.encoder.encode("".join(part.text for part in row.parts))
+        assert ids[: len(row.tokens)] == [token.id for token in row.tokens]
+        assert {token.message for token in row.tokens} <= {part.message for part in row.parts}
+
+
+def test_a_render_by_message_needs_no_trained_turn(targets):
+    parts = rendered_parts(Conversation((Message("user", "Hi"),)), targets("qwen2.5"))
+    assert [(part.name, part.role) for part in parts if part.message is not None] == [("user message 1", "user")]
+    assert "Hi" in "".join(part.text for part in parts)
