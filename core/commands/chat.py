@@ -1,4 +1,4 @@
-"""`mixdown probe`, `render`, `mask`, `preview`: what the target's template does to conversations, and what is trained on."""
+"""`mixdown probe`, `render`, `mask`: what the target's template does to conversations, and what is trained on."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.commands.inputs import ArgOption, TargetOption, TemplateOption, conversations, load_target
-from core.commands.output import AsJSON, Home, emit, emit_lines, people, say, table
-from core.workspace import BUNDLED_TARGET, Workspace
+from core.commands.output import AsJSON, emit, emit_lines, say, table
+from core.workspace import BUNDLED_TARGET
 
 if TYPE_CHECKING:
     from core.chat import Supervision, Target
@@ -37,7 +37,7 @@ Overlong = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (probe, render, mask, preview):
+    for command in (probe, render, mask):
         app.command()(command)
 
 
@@ -159,52 +159,3 @@ def _masked(file: str, target: "Target", choices: "Supervision", oracle: bool) -
 
 def _dropped(row: int, turn: int | None, reason: str, detail: str) -> dict[str, Any]:
     return {"row": row, "turn": turn, "input_ids": [], "loss_mask": [], "dropped": reason, "detail": detail}
-
-
-def preview(
-    source: Annotated[str, typer.Argument(help="An imported source.")],
-    row: Annotated[int, typer.Argument(help="The row's number in it.", min=0)],
-    target: TargetOption = str(BUNDLED_TARGET),
-    template: TemplateOption = None,
-    arg: ArgOption = None,
-    layout: Layout = "auto",
-    supervise: Supervise = "sampled",
-    thinking: Thinking = "auto",
-    seq_length: SeqLength = 4096,
-    turns: Turns = "after_user",
-    reasoning: Reasoning = True,
-    tool_calls: ToolCalls = True,
-    special_tokens: SpecialTokens = "quarantine",
-    overlong: Overlong = "truncate",
-    as_json: AsJSON = False,
-    home: Home = None,
-) -> None:
-    """Show one row token by token: trained-on tokens coloured and underlined, the others grey."""
-    from core.chat import Supervision, explain
-    from core.sources import Library
-
-    loaded = load_target(target, template, arg)
-    choices = Supervision(
-        supervise=supervise,
-        thinking=thinking,
-        layout=layout,
-        seq_length=seq_length,
-        turns=turns,
-        reasoning=reasoning,
-        tool_calls=tool_calls,
-        special_tokens=special_tokens,
-        overlong=overlong,
-    )
-    conversation = Library(Workspace.at(home)).source(source).conversation(row)
-    explained = explain(conversation, loaded, choices)
-    if as_json:
-        emit({"tokens": [token.to_json() for tokens in explained for token in tokens], "rows": [len(tokens) for tokens in explained]})
-        return
-    from rich.text import Text
-
-    for tokens in explained:
-        text = Text()
-        for token in tokens:
-            text.append(token.text, style="underline cyan" if token.trainable else "bright_black")
-        people.print(text)
-        say(f"{len(tokens):,} tokens, {sum(token.trainable for token in tokens):,} trainable")
