@@ -6,14 +6,20 @@ It reads the same drafts that training rows are made from, so what it says is wh
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from core.chat.attribution import message_spans
 from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import Draft, Part, chat_of, draft_rows
+from core.chat.encoding import UnencodableText
 from core.chat.supervision import TrainingRow, mask_of, supervised_of
 from core.chat.target import Target
+from core.chat.template import TemplateRefused
+from core.chat.trace import Span
 from core.conversation import Conversation, JSONObject
 
+_LONG = 20_000
+"""Characters of text from which it pays to encode a conversation in pieces (about 5,000 tokens)."""
 _TRAINED = {
     "sampled": "sampled by the target",
     "boundary": "past the generation prompt",
@@ -62,16 +68,29 @@ class RenderedPart:
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """A training row with its tokens explained one by one, and its whole render (before any cut) by message."""
+    """A training row; its tokens are explained when they are asked for, since a long conversation may give a row per turn."""
 
     made: TrainingRow
-    tokens: list[ExplainedToken]
-    parts: list[RenderedPart]
+    _draft: Draft
+    _conversation: Conversation
+    _target: Target
+    _supervision: Supervision
+
+    @cached_property
+    def tokens(self) -> list[ExplainedToken]:
+        """Every token of the row with the reason why it is trained on or not."""
+        return _explained(self._draft, self._conversation, self._target, self._supervision)
+
+    @cached_property
+    def parts(self) -> list[RenderedPart]:
+        """The whole render, before any cut, by message."""
+        text = self._draft.text
+        return _parts(self._conversation, text.text, text.spans, self._draft)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What becomes of one conversation: the rows of `supervise`, explained, and what it dropped."""
+    """What becomes of one conversation: the rows of `supervise`, to be explained, and what it dropped."""
 
     rows: list[ExplainedRow]
     dropped: list[Dropped]
@@ -79,28 +98,34 @@ class Explanation:
 
 def explain_rows(conversation: Conversation, target: Target, supervision: Supervision) -> Explanation:
     """Everything that is to be seen of a conversation, from the same drafts that `supervise` makes its rows from."""
-    drafts, dropped = draft_rows(conversation, target, supervision)
+    quick = _quick(conversation, target)
+    drafts, dropped = draft_rows(conversation, quick, supervision)
     made = supervised_of(conversation, drafts, dropped, supervision)
     kept = [draft for draft in drafts if mask_of(draft)[: supervision.seq_length].any()]
-    rows = [
-        ExplainedRow(
-            row,
-            _explained(draft, conversation, target, supervision),
-            _parts(conversation, draft.text.text, [(span.message, span.start, span.end) for span in draft.text.spans], draft),
-        )
-        for row, draft in zip(made.rows, kept, strict=True)
-    ]
+    rows = [ExplainedRow(row, draft, conversation, quick, supervision) for row, draft in zip(made.rows, kept, strict=True)]
     return Explanation(rows, made.dropped)
+
+
+def _quick(conversation: Conversation, target: Target) -> Target:
+    """The target with an encoder that encodes each piece of the conversation once, where that is long and gives the same tokens."""
+    if sum(len(message.content) + len(message.reasoning_content or "") for message in conversation.messages) < _LONG:
+        return target
+    try:
+        text = target.template.render(conversation)
+        same = target.piecewise.encoder.encode(text) == target.encoder.encode(text)
+    except (TemplateRefused, UnencodableText):
+        return target
+    return target.piecewise if same else target
 
 
 def rendered_parts(conversation: Conversation, target: Target) -> list[RenderedPart]:
     """The plain render of a conversation by message, also of one that gives no row. Raises `TemplateRefused`."""
     spans = message_spans(target.template, chat_of(conversation), {})
     text = target.template.render(conversation)
-    return _parts(conversation, text, [(span.message, span.start, span.end) for span in spans], None)
+    return _parts(conversation, text, spans, None)
 
 
-def _parts(conversation: Conversation, text: str, spans: Sequence[tuple[int | None, int, int]], draft: Draft | None) -> list[RenderedPart]:
+def _parts(conversation: Conversation, text: str, spans: Sequence[Span], draft: Draft | None) -> list[RenderedPart]:
     names = message_names(conversation)
     parts = []
     for own, start, end in spans:

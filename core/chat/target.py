@@ -5,7 +5,7 @@ It knows files, not weights: loading the model is `core.drafter`'s business.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from core.chat.fast_render import FastRenderer, probe_chats
 from core.chat.forgery import ForgeryCheck
 from core.chat.frame import TurnFrame, learn_frame
 from core.chat.hub import fetch, looks_like_hub_id
+from core.chat.piecewise import PiecewiseEncoder
 from core.chat.template import ChatTemplate, TemplateRefused
 from core.chat.tokenizer_config import TokenizerConfig, read_json_object
 from core.conversation import JSONObject
@@ -90,6 +91,11 @@ class Target:
             with suppress(TemplateRefused):
                 texts.append(self.template.render(chat))
         return FastEncoder(self.encoder, texts)
+
+    @cached_property
+    def piecewise(self) -> "Target":
+        """The same target with an encoder that remembers pieces, to look at one long conversation."""
+        return replace(self, encoder=PiecewiseEncoder(self.encoder))
 
     @cached_property
     def stop_ids(self) -> tuple[int, ...]:

@@ -13,7 +13,17 @@ from pages.components import current
 
 def target_of(recipe: Recipe) -> Target:
     """The recipe's target, loaded once while its files stay the same. Raises what `Target.load` raises."""
-    return _target(recipe.target.model_dump_json(), _stamp(recipe.target.path), _stamp(recipe.target.template))
+    return loaded(recipe.target)
+
+
+def loaded(wanted: RecipeTarget) -> Target:
+    """A target as recipes name it, loaded once while its files stay the same. Raises what `Target.load` raises."""
+    return _target(wanted.model_dump_json(), *target_stamp(wanted))
+
+
+def target_stamp(wanted: RecipeTarget) -> tuple[float, float]:
+    """Changes whenever a local target's files or its template file do."""
+    return _stamp(wanted.path), _stamp(wanted.template)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -11,13 +11,14 @@ from pages.components.sampling import SAMPLE, sample_of
 def refusal_banner(recipe: Recipe) -> None:
     """Say how many sampled rows of the mix would be dropped and why; nothing when none would be."""
     used = [entry.name for entry in recipe.sources if entry.weight > 0]
-    looked, dropped = 0, {}
+    looked = 0
+    dropped: dict[str, list[tuple[str, int]]] = {}
     for name in used:
         sample = sample_of(recipe, name)
         looked += sample.rows
         for reason, rows in sample.dropped.items():
-            dropped.setdefault(reason, []).extend((name, row) for row in rows)
-    total = sum(map(len, dropped.values()))
+            dropped.setdefault(reason, []).extend((name, row) for row in dict.fromkeys(rows))
+    total = len({row for rows in dropped.values() for row in rows})
     if not looked:
         return
     if not total:
@@ -25,20 +26,21 @@ def refusal_banner(recipe: Recipe) -> None:
         return
     reasons = ", ".join(f"{words(reason)} ({len(rows)})" for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])))
     with st.container(border=True):
-        st.markdown(
-            f":material/warning: **{percent(total / looked)} of {count(looked)} sampled rows give nothing to train on:** {plain(reasons)}"
-        )
+        share = percent(total / looked)
+        st.markdown(f":material/warning: **{share} of {count(looked)} sampled rows are not trained on in whole:** {plain(reasons)}")
         with st.container(horizontal=True):
             for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1]))[:4]:
-                source, row = rows[0]
-                st.page_link(
-                    "pages/preview.py",
-                    label=plain(f"see one: {words(reason)}"),
-                    icon=":material/search:",
-                    query_params={"source": source, "row": str(row)},
-                )
+                row_link(*rows[0], f"see one: {words(reason)}", ":material/search:")
+
+
+def row_link(source: str, row: int, label: str, icon: str) -> None:
+    """A link to a row under the settings that the page has now."""
+    query = {name: value for name, value in st.query_params.items() if name not in ("search", "training_row")}
+    st.page_link("pages/preview.py", label=plain(label), icon=icon, query_params={**query, "source": source, "row": str(row)})
 
 
 def words(reason: str) -> str:
     """A reason's code as words."""
-    return reason.replace("_", " ").replace(":", ": ")
+    code, _, detail = reason.partition(":")
+    known = {"refused": "the template refuses it", "too_long": "longer than the limit", "flagged_off": "flagged off by the data"}
+    return ": ".join(filter(None, (known.get(code, code.replace("_", " ")), detail.replace("_", " "))))

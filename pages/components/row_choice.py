@@ -1,68 +1,114 @@
-"""Which row is looked at and under which choices; the address bar holds the row, so that a link shows the same one."""
+"""Which row is looked at; the address bar holds source, row and search, so that a link shows the same one."""
 
 import random
-from dataclasses import replace
 
 import streamlit as st
 
-from core.chat import Supervision
-from core.mix import Recipe, RecipeSupervision
+from core.chat import FastPath, Supervision, Target
 from core.sources import Source
-from pages.components import current
 from pages.components.numbers import count
-from pages.components.planning import supervision_of
+from pages.components.patience import Patience
 
-SOURCE, ROW = "source", "row"
-_CHOICES = {
-    "supervise": (
-        "Train on",
-        {"sampled": "what the target samples", "boundary": "all past the boundary", "content": "all after the header"},
-    ),
-    "thinking": ("Thinking", {"auto": "as the row has it", "on": "always on", "off": "always off", "default": "the template's default"}),
-    "layout": (
-        "Training rows",
-        {"auto": "what fits the template", "turn": "one per assistant turn", "conversation": "one per conversation"},
-    ),
-}
+SOURCE, ROW, SEARCH = "source", "row", "search"
+_NOTE = "row-note"
+_BATCH, _SECONDS = 64, 8.0
 
 
-def choose_row(imported: list[Source]) -> tuple[Source, int]:
+def choose_row(imported: list[Source], target: Target, supervision: Supervision) -> tuple[Source, int]:
     """Draw the pickers; returns the chosen source and row."""
     names = [source.name for source in imported]
-    first, second, third = st.columns([1.5, 1.0, 1.8], vertical_alignment="bottom")
-    name = first.selectbox("Source", names, key=SOURCE, bind="query-params", on_change=_go_to, args=(0,))
+    # No default of the widgets' own, which they would leave out of the address: tomorrow another source may be the first one.
+    for key, value in ((SOURCE, names[0]), (ROW, 0)):
+        if key not in st.session_state and key not in st.query_params:
+            st.session_state[key] = value
+    first, second, third = st.columns([1.3, 0.8, 1.3], vertical_alignment="bottom")
+    name = first.selectbox("Source", names, index=None, key=SOURCE, bind="query-params", on_change=_go_to, args=(0,)) or names[0]
     source = imported[names.index(name)]
     rows = source.ledger.kept + source.ledger.prompt_only
-    if st.session_state.get(ROW, 0) >= rows:
+    if (st.session_state.get(ROW) or 0) >= rows:
         st.session_state[ROW] = 0
-    row = int(second.number_input(f"Row (0 to {count(rows - 1)})", min_value=0, max_value=rows - 1, step=1, key=ROW, bind="query-params"))
-    with third.container(horizontal=True):
-        st.button("Previous", icon=":material/chevron_left:", on_click=_go_to, args=(row - 1,), disabled=row == 0)
+    label = f"Row (0 to {count(rows - 1)})"
+    row = second.number_input(label, min_value=0, max_value=rows - 1, value=None, step=1, key=ROW, bind="query-params") or 0
+    searched = third.text_input(
+        "Search this source",
+        key=SEARCH,
+        bind="query-params",
+        placeholder="text of a row",
+        icon=":material/search:",
+        on_change=_to_first_match,
+        args=(source,),
+    ).strip()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        before, after, total = _around(source, row, rows, searched)
+        st.button("Previous", icon=":material/chevron_left:", on_click=_go_to, args=(before,), disabled=before is None)
+        st.button("Next", icon=":material/chevron_right:", icon_position="right", on_click=_go_to, args=(after,), disabled=after is None)
+        st.button("Random", icon=":material/shuffle:", on_click=_to_any, args=(source, rows, searched, total), disabled=not total)
         st.button(
-            "Next", icon=":material/chevron_right:", icon_position="right", on_click=_go_to, args=(row + 1,), disabled=row + 1 >= rows
+            "Next with a problem",
+            icon=":material/report:",
+            on_click=_to_problem,
+            args=(source, row, target, supervision),
+            help="The next row that is cut, refused, or not trained on in whole.",
         )
-        st.button("Random", icon=":material/shuffle:", on_click=_go_to, args=(random.randrange(rows),))  # noqa: S311
+        if searched:
+            st.caption(f"{count(total)} of {count(rows)} rows hold this text" if total else "No row holds this text")
+    if note := st.session_state.pop(_NOTE, ""):
+        st.info(note, icon=":material/info:")
     return source, row
 
 
-def _go_to(row: int) -> None:
-    st.session_state[ROW] = row
+def next_problem(source: Source, row: int, target: Target, supervision: Supervision, patience: Patience) -> tuple[int | None, int]:
+    """The next row after `row`, around the end, that is cut or loses a turn under these choices; None where none was found.
+
+    Also how many rows were looked at: fewer than there are when the patience ran out.
+    """
+    kept = [entry["row"] for entry in source.index().select(["row", "status"]).to_pylist() if entry["status"] == "kept"]
+    order = [place for place in kept if place > row] + [place for place in kept if place <= row]
+    fast = FastPath(target, supervision)
+    for start in range(0, len(order), _BATCH):
+        chosen = order[start : start + _BATCH]
+        made = fast.supervise_batch(list(source.conversations(chosen)))
+        for place, supervised in zip(chosen, made, strict=True):
+            if supervised.dropped or any(training.truncated for training in supervised.rows):
+                return place, start + chosen.index(place) + 1
+        if patience.cancelled():
+            return None, start + len(chosen)
+    return None, len(order)
 
 
-def choose_supervision(recipe: Recipe) -> Supervision:
-    """Draw the choices, beginning with the recipe's; other ones can be tried here and taken into the recipe."""
-    saved = supervision_of(recipe)
-    chosen = saved
-    with st.expander("How a conversation becomes training rows", icon=":material/rule:"):
-        for column, (field, (label, options)) in zip(st.columns(len(_CHOICES)), _CHOICES.items(), strict=True):
-            index = list(options).index(getattr(saved, field))
-            key = f"{field}-{recipe.name}-{getattr(saved, field)}"
-            value = column.selectbox(label, list(options), index=index, format_func=options.__getitem__, key=key)
-            chosen = replace(chosen, **{field: value})
-        if chosen == saved:
-            st.caption("These choices stand in the recipe.")
-        elif st.button("Take these choices into the recipe", icon=":material/save:"):
-            fields = {field: getattr(chosen, field) for field in RecipeSupervision.model_fields}
-            current.save(recipe.model_copy(update={"supervision": RecipeSupervision(**fields)}))
-            st.rerun()
-    return chosen
+def _around(source: Source, row: int, rows: int, searched: str) -> tuple[int | None, int | None, int]:
+    """The rows before and after among those that match, and how many match."""
+    if not searched:
+        return row - 1 if row else None, row + 1 if row + 1 < rows else None, rows
+    before = source.page(search=searched, where={"row": (None, row - 1)}, descending=True, limit=1).rows if row else []
+    after = source.page(search=searched, where={"row": (row + 1, None)}, limit=1).rows
+    total = source.page(search=searched, limit=0).total
+    return before[0]["row"] if before else None, after[0]["row"] if after else None, total
+
+
+def _go_to(row: int | None) -> None:
+    if row is not None:
+        st.session_state[ROW] = row
+
+
+def _to_first_match(source: Source) -> None:
+    searched = st.session_state.get(SEARCH, "").strip()
+    found = source.page(search=searched, limit=1).rows if searched else []
+    if found:
+        st.session_state[ROW] = found[0]["row"]
+
+
+def _to_any(source: Source, rows: int, searched: str, total: int) -> None:
+    place = random.randrange(total)  # noqa: S311
+    st.session_state[ROW] = source.page(search=searched, offset=place, limit=1).rows[0]["row"] if searched else min(place, rows - 1)
+
+
+def _to_problem(source: Source, row: int, target: Target, supervision: Supervision) -> None:
+    found, looked = next_problem(source, row, target, supervision, Patience(_SECONDS))
+    if found is None:
+        st.session_state[_NOTE] = f"No problem in {count(looked)} rows under these settings."
+    elif found == row:
+        st.session_state[_NOTE] = "This is the only row with a problem."
+        st.session_state[ROW] = row
+    else:
+        st.session_state[ROW] = found

@@ -1,4 +1,4 @@
-"""A sample of a source in numbers and a picture: how long its rows become, how much of them is trained on, what is dropped."""
+"""A sample of a source in numbers and pictures: how long its rows become, how much of them is trained on, what is dropped."""
 
 import numpy as np
 import streamlit as st
@@ -7,48 +7,76 @@ from core.chat import Supervision
 from core.mix import Recipe
 from core.sources import Source
 from pages.components import charts
-from pages.components.numbers import count, percent
+from pages.components.numbers import count, percent, plural
 from pages.components.page import figures, plain
-from pages.components.refusals import words
-from pages.components.sampling import sample_of
+from pages.components.refusals import row_link, words
+from pages.components.sampling import LARGE_SAMPLE, Sample, sample_of
 
 
 def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> None:
     """Draw it for one source."""
-    sample = sample_of(recipe, source.name, supervision)
+    sample = sample_of(recipe, source.name, supervision, LARGE_SAMPLE)
     if not sample.rows:
         return
-    st.subheader(f"{plain(source.title or source.name)} in a sample of {count(sample.rows)} rows", anchor=False)
+    all_of_it = sample.rows == source.ledger.kept
+    amount = f"all {count(sample.rows)} rows" if all_of_it else f"a sample of {count(sample.rows)} rows"
+    st.subheader(f"{plain(source.title or source.name)}: {amount}", anchor=False)
     if sample.lengths:
-        share = float(np.average(sample.shares, weights=sample.lengths))
-        figures(
-            [
-                (count(float(np.median(sample.lengths))), "tokens in the median row"),
-                (count(max(sample.lengths)), "in the longest"),
-                (percent(share, 0), "of tokens trainable"),
-                (
-                    count(len(sample.lengths) / sample.rows)
-                    if len(sample.lengths) % sample.rows == 0
-                    else f"{len(sample.lengths) / sample.rows:.1f}",
-                    "training rows per conversation",
-                ),
-                (count(sample.truncated), "cut"),
-            ]
-        )
-        counts, edges = np.histogram(sample.lengths, bins=24)
-        limit = supervision.seq_length if supervision.seq_length <= max(sample.lengths) * 1.5 else None
-        charts.show(
-            charts.histogram(
-                edges.tolist(), counts.tolist(), x="tokens in a training row", y="training rows", limit=limit, limit_text="limit"
-            ),
-            key="sample-lengths",
-            height=240,
-            alt="Lengths of training rows in the sample",
-        )
-    for reason, rows in sorted(sample.dropped.items(), key=lambda item: -len(item[1])):
-        st.page_link(
-            "pages/preview.py",
-            label=f"{count(len(rows))} dropped: {plain(words(reason))}",
-            icon=":material/block:",
-            query_params={"source": source.name, "row": str(rows[0])},
-        )
+        _numbers(sample)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            _lengths(sample, supervision.seq_length)
+        with right:
+            _shares(sample)
+    for reason, places in sorted(sample.dropped.items(), key=lambda item: -len(item[1])):
+        rows = list(dict.fromkeys(places))
+        turns = f" ({count(len(places))} turns)" if len(places) > len(rows) else ""
+        row_link(source.name, rows[0], f"{plural(len(rows), 'row')} not trained on{turns}: {words(reason)}", ":material/block:")
+    if sample.cut:
+        row_link(source.name, sample.cut[0], f"{plural(len(sample.cut), 'row')} cut at the limit", ":material/content_cut:")
+    if not sample.dropped and not sample.cut:
+        st.caption(":material/check: Nothing is refused, dropped or cut.")
+
+
+def _numbers(sample: Sample) -> None:
+    share = float(np.average(sample.shares, weights=sample.lengths))
+    per = len(sample.lengths) / sample.rows
+    figures(
+        [
+            (percent(share, 0), "of tokens trainable"),
+            (count(float(np.median(sample.lengths))), "tokens in the median row"),
+            (count(max(sample.lengths)), "in the longest"),
+            (count(per) if per == round(per) else f"{per:.1f}", "training rows per conversation"),
+        ]
+    )
+
+
+def _lengths(sample: Sample, limit: int) -> None:
+    # Drawn in wherever it does not squeeze the bars into a corner; else said in words.
+    near = limit <= max(sample.lengths) * 3
+    counts, edges = np.histogram(sample.lengths, bins=24, range=(0, max(sample.lengths)))
+    charts.show(
+        charts.histogram(
+            edges.tolist(),
+            counts.tolist(),
+            x="tokens in a training row",
+            y="training rows",
+            limit=limit if near else None,
+            limit_text=f"limit {limit:,}",
+        ),
+        key="sample-lengths",
+        height=240,
+        alt="Lengths of training rows in the sample",
+    )
+    if not near:
+        st.caption(f"The limit, {count(limit)} tokens, lies far to the right.")
+
+
+def _shares(sample: Sample) -> None:
+    counts, edges = np.histogram(np.array(sample.shares) * 100, bins=20, range=(0, 100))
+    charts.show(
+        charts.histogram(edges.tolist(), counts.tolist(), x="trainable share of a training row (%)", y="training rows"),
+        key="sample-shares",
+        height=240,
+        alt="Trainable shares of training rows in the sample",
+    )

@@ -5,37 +5,19 @@ It knows characters, not where the text comes from.
 
 import html
 import re
-import unicodedata
 
-# C0/C1 controls but newline and tab, zero-width and directional marks, line separators, tags, surrogates, private use, noncharacters.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
-)
-_SHORT = {
-    0x1B: "ESC",
-    0x200B: "ZWSP",
-    0x200C: "ZWNJ",
-    0x200D: "ZWJ",
-    0x200E: "LRM",
-    0x200F: "RLM",
-    0x202D: "LRO",
-    0x202E: "RLO",
-    0xFEFF: "BOM",
-}
+from core.chat.characters import HIDDEN, ODD_SPACES, full_name, short_name
+
 _EDGE_SPACES = re.compile(r"(?<=.) +$|^ {2,}|(?<=\s) +| {2,}", re.MULTILINE)
 
 
 def _chip(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    name = unicodedata.name(match.group(), "control character" if code < 0xA0 else "unnamed character")
-    label = _SHORT.get(code) or (chr(0x2400 + code) if code < 0x20 else f"U+{code:04X}")
-    return f'<span class="md-ctl" title="U+{code:04X} {html.escape(name)}">{label}</span>'
+    return f'<span class="md-ctl" title="{html.escape(full_name(match.group()))}">{short_name(match.group())}</span>'
 
 
 def escaped(text: str) -> str:
     """The text as HTML that shows it as it reads: markup inert, hidden characters as chips."""
-    return _HIDDEN.sub(_chip, html.escape(text))
+    return HIDDEN.sub(_chip, html.escape(text))
 
 
 def visible(text: str) -> str:
@@ -45,5 +27,19 @@ def visible(text: str) -> str:
     """
     only_spaces = text and not text.strip(" ")
     marked = "·" * len(text) if only_spaces else _EDGE_SPACES.sub(lambda match: "·" * len(match.group()), text)
-    shown = _HIDDEN.sub(_chip, html.escape(marked))
+    return _chips(marked)
+
+
+def visible_token(text: str) -> str:
+    """One token's text as HTML in which every space shows as a faint dot, drawn behind it: the text stays the text when it is copied."""
+    pieces = (
+        "".join('<i class="md-sp"> </i>' for _ in piece) if piece.isspace() and piece.strip(" ") == "" else _chips(piece)
+        for piece in re.split("( +)", text)
+        if piece
+    )
+    return "".join(pieces)
+
+
+def _chips(text: str) -> str:
+    shown = ODD_SPACES.sub(_chip, HIDDEN.sub(_chip, html.escape(text)))
     return shown.replace("\n", '<span class="md-ws">⏎</span>\n').replace("\t", '<span class="md-ws">⇥</span>')
