@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from core.chat import ExplainedRow, Explanation, RowFacts, TemplateRefused, facts_of, rendered_parts
+from core.chat import Dropped, ExplainedRow, Explanation, RowFacts, TemplateRefused, facts_of, rendered_parts
 from core.chat.target import Target
 from core.conversation import Conversation
 from core.drafter import TrainSettings
@@ -16,6 +16,8 @@ from pages.components.token_differences import differences
 from pages.components.token_view import WINDOW, legend, token_view
 
 BLOCK = TrainSettings().block_size
+_FEW = 6
+"""Training rows that are offered side by side; more stand in a list."""
 
 
 def figures_of(seen: Explanation, limit: int) -> None:
@@ -33,15 +35,30 @@ def figures_of(seen: Explanation, limit: int) -> None:
             (count(crossing), "cross the end of a turn" if crossing != 1 else "crosses the end of a turn"),
         ]
     )
-    for lost in seen.dropped:
-        what = "The row" if lost.turn is None else f"Message {lost.turn + 1}"
-        st.warning(plain(f"{what} is not trained on ({words(lost.reason)}). {lost.detail}"), icon=":material/block:")
+    for reason, losses in _by_reason(seen.dropped).items():
+        st.warning(plain(_loss(reason, losses)), icon=":material/block:")
     for place, row in enumerate(seen.rows):
         if row.made.cut_turn is not None:
             where = f"Training row {place + 1}" if len(seen.rows) > 1 else "The row"
             st.warning(f"{where} is cut in the middle of message {row.made.cut_turn + 1}.", icon=":material/content_cut:")
         if row.made.history_rewritten:
             st.caption("The template rewrites history: some turn stands here with another history than the server would send.")
+
+
+def _by_reason(dropped: list[Dropped]) -> dict[str, list[Dropped]]:
+    found: dict[str, list[Dropped]] = {}
+    for lost in dropped:
+        found.setdefault(lost.reason, []).append(lost)
+    return found
+
+
+def _loss(reason: str, losses: list[Dropped]) -> str:
+    first, last = losses[0], losses[-1]
+    if first.turn is None or last.turn is None:
+        return f"The row is not trained on ({words(reason)}). {first.detail}"
+    if len(losses) == 1:
+        return f"Message {first.turn + 1} is not trained on ({words(reason)}). {first.detail}"
+    return f"{len(losses)} turns, from message {first.turn + 1} to {last.turn + 1}, are not trained on ({words(reason)}). {first.detail}"
 
 
 def choose_training_row(
@@ -57,7 +74,10 @@ def choose_training_row(
         return seen.rows[0]
     names = [_named(place, row) for place, row in enumerate(seen.rows)]
     first = next((place for place, row in enumerate(seen.rows) if beside is not None and row.made.turn == beside.made.turn), 0)
-    picked = st.segmented_control(label, names, default=names[first], required=True, key=key, bind="query-params")
+    if len(names) > _FEW:
+        picked = st.selectbox(label, names, index=first, key=key, bind="query-params", width=320)
+    else:
+        picked = st.segmented_control(label, names, default=names[first], required=True, key=key, bind="query-params")
     return seen.rows[names.index(picked) if picked in names else first]
 
 

@@ -9,7 +9,8 @@ from core.sources import Source
 from pages.components.numbers import count
 from pages.components.patience import Patience
 
-SOURCE, ROW, SEARCH = "source", "row", "search"
+SOURCE, ROW_IN_ADDRESS, SEARCH = "source", "row", "search"
+ROW, _SOURCE_BOX, _WRITTEN = "preview-row", "preview-source", "written-to-address-"
 _NOTE = "row-note"
 _BATCH, _SECONDS = 64, 8.0
 
@@ -17,18 +18,19 @@ _BATCH, _SECONDS = 64, 8.0
 def choose_row(imported: list[Source], target: Target, supervision: Supervision) -> tuple[Source, int]:
     """Draw the pickers; returns the chosen source and row."""
     names = [source.name for source in imported]
-    # No default of the widgets' own, which they would leave out of the address: tomorrow another source may be the first one.
-    for key, value in ((SOURCE, names[0]), (ROW, 0)):
-        if key not in st.session_state and key not in st.query_params:
-            st.session_state[key] = value
     first, second, third = st.columns([1.3, 0.8, 1.3], vertical_alignment="bottom")
-    name = first.selectbox("Source", names, index=None, key=SOURCE, bind="query-params", on_change=_go_to, args=(0,)) or names[0]
+    _follow_address(names)
+    name = first.selectbox("Source", names, key=_SOURCE_BOX, on_change=_go_to, args=(0,))
     source = imported[names.index(name)]
     rows = source.ledger.kept + source.ledger.prompt_only
-    if (st.session_state.get(ROW) or 0) >= rows:
+    if st.session_state.get(ROW, 0) >= rows:
         st.session_state[ROW] = 0
-    label = f"Row (0 to {count(rows - 1)})"
-    row = second.number_input(label, min_value=0, max_value=rows - 1, value=None, step=1, key=ROW, bind="query-params") or 0
+    row = int(second.number_input(f"Row (0 to {count(rows - 1)})", min_value=0, max_value=rows - 1, step=1, key=ROW))
+    # Not left to the widgets, which would leave out a default: tomorrow another source may be the first one.
+    for key, value in ((SOURCE, name), (ROW_IN_ADDRESS, str(row))):
+        if st.query_params.get(key) != value:
+            st.query_params[key] = value
+        st.session_state[_WRITTEN + key] = value
     searched = third.text_input(
         "Search this source",
         key=SEARCH,
@@ -55,6 +57,17 @@ def choose_row(imported: list[Source], target: Target, supervision: Supervision)
     if note := st.session_state.pop(_NOTE, ""):
         st.info(note, icon=":material/info:")
     return source, row
+
+
+def _follow_address(names: list[str]) -> None:
+    """Take over a source and a row that somebody wrote into the address or followed a link to; nonsense is passed over."""
+    asked = {key: st.query_params.get(key, "") for key in (SOURCE, ROW_IN_ADDRESS)}
+    if all(st.session_state.get(_WRITTEN + key) == value for key, value in asked.items()):
+        return
+    if asked[SOURCE] in names:
+        st.session_state[_SOURCE_BOX] = asked[SOURCE]
+    if asked[ROW_IN_ADDRESS].isascii() and asked[ROW_IN_ADDRESS].isdigit():
+        st.session_state[ROW] = int(asked[ROW_IN_ADDRESS][:12])
 
 
 def next_problem(source: Source, row: int, target: Target, supervision: Supervision, patience: Patience) -> tuple[int | None, int]:
