@@ -3,7 +3,7 @@
 It knows the outline of a row that signatures ask about, no dialect in particular.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,19 +53,19 @@ class Outline:
     @cached_property
     def roles(self) -> frozenset[str]:
         """All role names, in lower case."""
-        names = (item.get(key) for item in self.turns for key in ROLE_KEYS)
-        return frozenset(name.strip().lower() for name in names if isinstance(name, str))
+        keys = [key for key in ROLE_KEYS if key in self.turn_keys]
+        names = {name for item in self.turns for key in keys if isinstance(name := item.get(key), str)}
+        return frozenset(name.strip().lower() for name in names)
 
-    def texts(self) -> Iterator[str]:
+    @cached_property
+    def texts(self) -> list[str]:
         """Every turn's content that is text."""
-        for item in self.turns:
-            for key in CONTENT_KEYS:
-                if isinstance(item.get(key), str):
-                    yield item[key]
+        keys = [key for key in CONTENT_KEYS if key in self.turn_keys]
+        return [text for item in self.turns for key in keys if isinstance(text := item.get(key), str)]
 
     def mentions(self, text: str) -> bool:
         """Whether a turn's content holds the text."""
-        return any(text in content for content in self.texts())
+        return any(text in content for content in self.texts)
 
     def is_text(self, *keys: str) -> bool:
         """Whether all these columns are text."""

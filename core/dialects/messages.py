@@ -101,7 +101,7 @@ def _continues(last: Turn, turn: Turn) -> bool:
 
 
 def _read(item: Mapping[str, Any], styles: set[tuple[str | None, str | None]], handling: Handling, where: str) -> list[Turn]:
-    role_key = next((key for key in ROLE_KEYS if item.get(key) is not None), None)
+    role_key = "role" if item.get("role") is not None else next((key for key in ROLE_KEYS[1:] if item.get(key) is not None), None)
     if role_key is None:
         inner = item.get("message")
         if isinstance(inner, dict) and "role" in inner:  # an event of a log around its message
@@ -137,6 +137,8 @@ def _read(item: Mapping[str, Any], styles: set[tuple[str | None, str | None]], h
 
 def _content_key(item: Mapping[str, Any]) -> str | None:
     """The key of what was said: the first with something in it, else the first that is there."""
+    if item.get("content") is not None:
+        return "content"
     present = [key for key in CONTENT_KEYS if key in item]
     return next((key for key in present if item[key] is not None), present[0] if present else None)
 
