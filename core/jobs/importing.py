@@ -83,7 +83,7 @@ def bundled_items(workspace: Workspace) -> tuple[ImportItem, ...]:
 
     entries = [entry for entry in Catalogue.load(workspace).entries() if entry.bundled is not None]
     return tuple(
-        ImportItem(name=entry.name, origin=entry.bundled, dialect=entry.dialect, domain=entry.domain, licence=entry.licence)
+        ImportItem(name=entry.name, origin=entry.bundled, domain=entry.domain, licence=entry.licence)
         for entry in entries
         if entry.bundled is not None
     )
@@ -99,20 +99,22 @@ def again_item(
 ) -> ImportItem:
     """The imported source `name` from where it came from, read as last time but for what is given.
 
-    `policy` goes on top of the switches of the last import; a dialect or columns take the place of both of the last. The files of a
-    hub data set are not fetched again while they are here. Raises `SourceMissing`.
+    `policy` goes on top of the switches of the last import (one set to its default is forgotten); a dialect or columns take the place
+    of both of the last. The files of a hub data set are not fetched again while they are here. Raises `SourceMissing`.
     """
+    from core.dialects import CODES
     from core.sources import Source
 
     source = Source.open(workspace, name)
     info = source.info
     given = dialect is not None or columns is not None
+    switches = {**(info.get("policy") or {}), **(policy or {})}
     return ImportItem(
         name=name,
         origin=source.origin.place,
         dialect=dialect if given else info.get("dialect_asked_for"),
         columns=dict(columns) if columns is not None else {} if given else info.get("mapping"),
-        policy={**(info.get("policy") or {}), **(policy or {})},
+        policy={code: action for code, action in switches.items() if code not in CODES or action != CODES[code].default},
         domain=source.domain,
         licence=source.licence,
     )
@@ -161,4 +163,4 @@ def _hub_item(entry: "CatalogueEntry", part: dict[str, Any]) -> ImportItem:
         wanted = HubReference(**{"repo": known.repo, "config": known.config, "revision": known.revision, **part})
         return ImportItem(name=import_name(wanted), origin=wanted, domain=entry.domain, licence=entry.licence)
     wanted = replace(known, revision=part.get("revision", known.revision))
-    return ImportItem(name=entry.name, origin=wanted, dialect=entry.dialect, domain=entry.domain, licence=entry.licence)
+    return ImportItem(name=entry.name, origin=wanted, domain=entry.domain, licence=entry.licence)

@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.sources.hub import HubReference
 from core.workspace import BUNDLED, BadName, Workspace, checked_name
 
-DOMAINS = ("chat", "code", "agentic", "tool calling", "math", "other")
+DOMAINS = ("chat", "code", "agentic", "tool calling", "math", "prompt-only", "evaluation", "other")
 
 SHIPPED = Path(__file__).with_name("catalogue.toml")
 
@@ -50,6 +50,7 @@ class CatalogueEntry:
     columns: tuple[str, ...] = ()
     rows: int | None = None
     dialect: str | None = None
+    """What its rows are expected to be; each row is still read by what it shows, since sources change and mix."""
     notes: str = ""
     overlaps: Mapping[str, str] = field(default_factory=dict)
     """Entry -> why the two should not be mixed without deduplication."""

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from core.conversation import Conversation
-from core.dialects import ColumnMap, Dialect, Policy, RawRow, convert, detect
+from core.dialects import ColumnMap, Detection, Dialect, Policy, RawRow, convert, detect
 from core.errors import MixdownError
 from core.sources.catalogue import Catalogue, CatalogueEntry
 from core.sources.checkpoint import Account, import_key
@@ -22,7 +22,7 @@ from core.sources.hub import HubReference
 from core.sources.intake import Intake
 from core.sources.origin import Origin, describe_origin, still_the_same
 from core.sources.parts import DamagedLibrary, Parts
-from core.sources.readers import empty_files, read_rows
+from core.sources.readers import read_rows
 from core.sources.shelf import SourceMissing, open_draft
 from core.sources.source import Source
 from core.sources.stored import CONVERSATIONS, conversation_of
@@ -107,7 +107,7 @@ def import_source(
                     "origin": described.to_json(),
                     "ledger": account.ledger.to_json(),
                     "statistics": account.statistics.to_json(),
-                    "warnings": [*_differences(account, entry, described), *_passed_over(described)],
+                    "warnings": [*_differences(account, entry, described, detection), *_passed_over(described)],
                     "info": {
                         "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
                         "columns": dict(sorted(account.columns.items())),
@@ -116,7 +116,7 @@ def import_source(
                         "mapping": how["mapping"],
                         "policy": dict(sorted(policy.switches.items())),
                         "languages": _languages(draft.folder),
-                        "expected": {"columns": list(entry.columns), "rows": entry.rows} if entry else None,
+                        "expected": {"columns": list(entry.columns), "rows": entry.rows, "dialect": entry.dialect} if entry else None,
                         "bytes": sum(file.stat().st_size for file in draft.folder.rglob("*.arrow")),
                     },
                 }
@@ -146,7 +146,7 @@ def _still_here(workspace: Workspace, name: str, wanted: HubReference, watcher: 
         return None
     if before.hub is None or before.hub != wanted or not still_the_same(before):
         return None
-    found = describe_origin(before.path, watcher, [file.path for file in before.files], before.hub)
+    found = describe_origin(before.path, watcher, [*(file.path for file in before.files), *before.empty], before.hub)
     return found if found.files == before.files else None
 
 
@@ -177,17 +177,19 @@ def _at(parts: Parts, rows: Iterable[int]) -> Iterator[Conversation]:
 
 
 def _passed_over(origin: Origin) -> list[str]:
-    empty = empty_files(origin.path) if origin.hub is None else []
+    empty = origin.empty
     return [f"Nothing is in {', '.join(empty[:5])}{' and others' if len(empty) > 5 else ''}: an empty file gives no rows."] if empty else []
 
 
-def _differences(account: Account, entry: CatalogueEntry | None, origin: Origin) -> list[str]:
+def _differences(account: Account, entry: CatalogueEntry | None, origin: Origin, shape: Detection) -> list[str]:
     """What was found otherwise than the catalogue says, as sentences."""
     if entry is None:
         return []
     found = []
     if missing := [column for column in entry.columns if column not in account.columns]:
         found.append(f"The catalogue expects the columns {', '.join(missing)}, which no row has.")
+    if entry.dialect and shape.dialect != entry.dialect:
+        found.append(f"The catalogue expects the dialect {entry.dialect}; most rows are {shape.dialect or 'of no known one'}.")
     if entry.evaluation:
         found.append("This is an evaluation set: do not train on it.")
     if entry.rows and origin.path != entry.bundled and abs(account.ledger.raw_rows - entry.rows) > entry.rows // 20:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from core.sources.hub.reference import HubReference
-from core.sources.readers import DataFile, UnreadableSource, data_files
+from core.sources.readers import DataFile, UnreadableSource, data_files, empty_files
 from core.watch import Watcher, stop_if_cancelled
 
 _CHUNK = 1 << 20
@@ -30,13 +30,15 @@ class OriginFile:
 class Origin:
     """A file, a folder or part of a hub data set that was imported.
 
-    `revision` names its content (the hub's commit, else a digest of the files' hashes), `path` is where it was read.
+    `revision` names its content (the hub's commit, else a digest of the files' hashes), `path` is where it was read, `empty` are the
+    files below it that hold nothing.
     """
 
     path: Path
     files: tuple[OriginFile, ...]
     revision: str
     hub: HubReference | None = None
+    empty: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return str(self.hub or self.path)
@@ -58,25 +60,28 @@ class Origin:
         return sum(count for count in counts if count is not None) if None not in counts else None
 
     def to_json(self) -> dict[str, Any]:
-        """`{"path", "files": [{"path", "bytes", "sha256", "rows"}], "revision", "hub": {…} or null}`."""
+        """`{"path", "files": [{"path", "bytes", "sha256", "rows"}], "revision", "hub": {…} or null, "empty": […]}`."""
         return {
             "path": str(self.path),
             "files": [asdict(file) for file in self.files],
             "revision": self.revision,
             "hub": self.hub.to_json() if self.hub else None,
+            "empty": list(self.empty),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Origin":
         """The inverse of `to_json`."""
         hub = HubReference.from_json(value["hub"]) if value.get("hub") else None
-        return cls(Path(value["path"]), tuple(OriginFile(**file) for file in value["files"]), value["revision"], hub)
+        files = tuple(OriginFile(**file) for file in value["files"])
+        return cls(Path(value["path"]), files, value["revision"], hub, tuple(value.get("empty") or ()))
 
 
 def describe_origin(path: Path, watcher: Watcher, only: Sequence[str] | None = None, hub: HubReference | None = None) -> Origin:
     """The origin at `path` with every data file (or `only` those) hashed. Raises `UnreadableSource` where it cannot be read."""
     described = [_described(path, file, watcher) for file in data_files(path, only)]
-    return Origin(path.resolve(), tuple(described), (hub.revision if hub else None) or _digest(described), hub)
+    revision = (hub.revision if hub else None) or _digest(described)
+    return Origin(path.resolve(), tuple(described), revision, hub, tuple(empty_files(path, only)))
 
 
 def still_the_same(origin: Origin) -> bool:

@@ -15,6 +15,8 @@ DOMAIN_COLOURS = {
     "agentic": "#E69F00",
     "tool calling": "#CC79A7",
     "math": "#56B4E9",
+    "prompt-only": "#F0E442",
+    "evaluation": "#C9B79C",
     "other": "#999999",
 }
 """Okabe and Ito's palette: apart for colour-blind readers, and never the only cue."""

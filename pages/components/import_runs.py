@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from core.dialects import CODES
 from core.errors import MixdownError
-from core.jobs import ImportItem, ImportJob, begin
+from core.jobs import ImportItem, ImportJob, again_item, begin
 from core.runs import Run
 from core.sources import Source
 from pages.components import current
@@ -56,16 +57,9 @@ def what_changed(source: Source) -> None:
 
 
 def again(source: Source, *, dialect: str | None, columns: dict[str, str] | None, policy: dict[str, str]) -> ImportItem:
-    """The same source from the same place, read in another way."""
-    return ImportItem(
-        name=source.name,
-        origin=source.origin.place,
-        dialect=dialect,
-        columns=columns,
-        policy=policy,
-        domain=source.domain,
-        licence=source.licence,
-    )
+    """The same source from the same place, read in another way; `policy` is all that is switched from now on."""
+    back = {code: CODES[code].default for code in source.info.get("policy") or {} if code in CODES}
+    return again_item(current.workspace(), source.name, {**back, **policy}, dialect=dialect, columns=columns)
 
 
 def _before(name: str) -> str:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.sources import DOMAINS, Catalogue
+from core.dialects import ENOUGH_ROWS, detect
+from core.sources import DOMAINS, Catalogue, first_rows
 from core.sources.catalogue import BadCatalogue, NotInCatalogue
 from core.workspace import BUNDLED, Workspace, checked_name
 
@@ -26,6 +27,56 @@ def test_the_shipped_entries_are_complete(workspace: Workspace) -> None:
         assert entry.domain in DOMAINS
         assert not set(entry.overlaps) - set(names), entry.name
         assert entry.evaluation == ("do not train" in entry.notes)
+
+
+NAMED = """
+Open-Orca/OpenOrca theblackcat102/evol-codealpaca-v1 ise-uiuc/Magicoder-OSS-Instruct-75K ise-uiuc/Magicoder-Evol-Instruct-110K
+RyokoAI/ShareGPT52K anon8231489123/ShareGPT_Vicuna_unfiltered HuggingFaceH4/ultrachat_200k stingning/ultrachat OpenAssistant/oasst1
+OpenAssistant/oasst2 sahil2801/CodeAlpaca-20k thoughtworks/agentic-coding-trajectories nebius/SWE-agent-trajectories
+SWE-bench/SWE-smith-trajectories SWE-Gym/OpenHands-Sampled-Trajectories nebius/SWE-rebench-openhands-trajectories
+glaiveai/glaive-function-calling-v2 NousResearch/hermes-function-calling-v1 Mustafaege/qwen3.5-toolcalling-v2 Nanbeige/ToolMind
+Salesforce/xlam-function-calling-60k Team-ACE/ToolACE nvidia/Nemotron-Post-Training-Dataset-v1 nvidia/Nemotron-Post-Training-Dataset-v2
+nvidia/Llama-Nemotron-Post-Training-Dataset nvidia/Nemotron-SFT-Agentic-v2 allenai/tulu-3-sft-mixture mlabonne/open-perfectblend
+openai/gsm8k
+""".split()
+"""The sources that Mixdown is for."""
+
+NOT_KNOWN = {
+    "licence": {"nemotron-agentic", "openhands-sampled", "math-500"},
+    "rows": {"ultrachat-full", "nemotron-v1", "llama-nemotron", "llama-nemotron-math", "nemotron-agentic", "hendrycks-math"},
+}
+"""What no publisher states or nobody checked; the entry's notes or the first import say it."""
+
+
+def test_every_source_that_mixdown_is_for_has_an_entry_with_all_its_fields(workspace: Workspace) -> None:
+    entries = Catalogue.load(workspace).entries()
+    assert set(NAMED) <= {entry.hub_id for entry in entries}
+    assert len({entry.config for entry in entries if entry.hub_id == "NousResearch/hermes-function-calling-v1"}) == 5
+    for entry in entries:
+        assert entry.columns and entry.dialect, entry.name
+        assert entry.split or entry.files or entry.name == "toolmind", entry.name
+        assert bool(entry.licence) != (entry.name in NOT_KNOWN["licence"]), entry.name
+        assert bool(entry.rows) != (entry.name in NOT_KNOWN["rows"]), entry.name
+        assert entry.evaluation == (entry.domain == "evaluation"), entry.name
+    assert {entry.hub_id for entry in entries if entry.gated} >= {
+        "Salesforce/xlam-function-calling-60k",
+        "nvidia/Nemotron-Post-Training-Dataset-v2",
+    }
+    assert {entry.domain for entry in entries} == set(DOMAINS)
+
+
+def test_a_sample_is_in_the_dialect_that_the_catalogue_names(workspace: Workspace) -> None:
+    for entry in Catalogue.load(workspace).entries():
+        if entry.bundled:
+            assert detect(first_rows(entry.bundled, ENOUGH_ROWS)).dialect == entry.dialect, entry.name
+
+
+def test_overlaps_are_told_from_both_sides_where_a_set_is_inside_another(workspace: Workspace) -> None:
+    catalogue = Catalogue.load(workspace)
+    assert "inside tulu-3" in catalogue.entry("tulu-3-sft").overlaps["evol-codealpaca"]
+    for one, other in (("magicoder-evol", "evol-codealpaca"), ("agentic-coding", "swe-smith")):
+        assert "never both" in catalogue.entry(one).overlaps[other]
+        assert "never both" in catalogue.entry(other).overlaps[one]
 
 
 def test_every_bundled_sample_has_an_entry(workspace: Workspace) -> None:

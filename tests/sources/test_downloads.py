@@ -37,6 +37,7 @@ def test_an_import_again_remembers_how_the_source_was_read(workspace: Workspace,
     assert (item.origin, item.columns) == (path, {"prompt": "q", "response": "a"})
     assert item.policy == {"nul_removed": "quarantine", "no_user": "keep"}
     assert again_item(workspace, "x", dialect="alpaca").columns == {}
+    assert again_item(workspace, "x", {"nul_removed": "repair"}).policy == {}, "a switch set back to its default is no switch"
     assert Source.open(workspace, "x").ledger.quarantined == 1
 
 

@@ -67,6 +67,27 @@ def test_a_second_import_fetches_nothing_again(hub: HubServer, workspace: Worksp
     assert hub.served("train.jsonl") == [None]
 
 
+def test_an_import_again_of_files_that_are_here_needs_no_hub(hub: HubServer, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.jobs import ImportJob, again_item, perform_here
+
+    hub.add(REPO, {"a.jsonl": TALKS, "b.jsonl": b"", "c.jsonl": lines({"messages": [{"role": "alien", "content": "beep"}]})})
+    first = import_source(workspace, "talks", WANTED)
+    assert (first.ledger.kept, first.ledger.quarantined) == (3_000, 1)
+    asked = len(hub.asked)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    item = again_item(workspace, "talks", {"unknown_role": "repair"})
+    perform_here(ImportJob(home=workspace.home, items=(item,)))
+    again = Library(workspace).source("talks")
+    assert again.info["policy"] == {"unknown_role": "repair"}
+    assert again.ledger.raw_rows == 3_001
+    assert again.origin == first.origin
+    assert again.warnings == first.warnings == ("Nothing is in b.jsonl: an empty file gives no rows.",)
+    assert len(hub.asked) == asked
+    (workspace.downloads / REPO.replace("/", "--") / commit_id(0) / "a.jsonl").write_bytes(TALKS[:-1])
+    with pytest.raises(HubUnreachable):
+        import_source(workspace, "talks", item.origin)
+
+
 def test_progress_tells_bytes(hub: HubServer, downloads: Path, listens: Listens) -> None:
     hub.add(REPO, {"a.jsonl": TALKS, "b.jsonl": TALKS})
     fetch(WANTED, downloads, listens)
