@@ -29,16 +29,37 @@ def test_the_shipped_entries_are_complete(workspace: Workspace) -> None:
         assert entry.evaluation == ("do not train" in entry.notes)
 
 
-NAMED = """
-Open-Orca/OpenOrca theblackcat102/evol-codealpaca-v1 ise-uiuc/Magicoder-OSS-Instruct-75K ise-uiuc/Magicoder-Evol-Instruct-110K
-RyokoAI/ShareGPT52K anon8231489123/ShareGPT_Vicuna_unfiltered HuggingFaceH4/ultrachat_200k stingning/ultrachat OpenAssistant/oasst1
-OpenAssistant/oasst2 sahil2801/CodeAlpaca-20k thoughtworks/agentic-coding-trajectories nebius/SWE-agent-trajectories
-SWE-bench/SWE-smith-trajectories SWE-Gym/OpenHands-Sampled-Trajectories nebius/SWE-rebench-openhands-trajectories
-glaiveai/glaive-function-calling-v2 NousResearch/hermes-function-calling-v1 Mustafaege/qwen3.5-toolcalling-v2 Nanbeige/ToolMind
-Salesforce/xlam-function-calling-60k Team-ACE/ToolACE nvidia/Nemotron-Post-Training-Dataset-v1 nvidia/Nemotron-Post-Training-Dataset-v2
-nvidia/Llama-Nemotron-Post-Training-Dataset nvidia/Nemotron-SFT-Agentic-v2 allenai/tulu-3-sft-mixture mlabonne/open-perfectblend
-openai/gsm8k
-""".split()
+NAMED = [
+    "Open-Orca/OpenOrca",
+    "theblackcat102/evol-codealpaca-v1",
+    "ise-uiuc/Magicoder-OSS-Instruct-75K",
+    "ise-uiuc/Magicoder-Evol-Instruct-110K",
+    "RyokoAI/ShareGPT52K",
+    "anon8231489123/ShareGPT_Vicuna_unfiltered",
+    "HuggingFaceH4/ultrachat_200k",
+    "stingning/ultrachat",
+    "OpenAssistant/oasst1",
+    "OpenAssistant/oasst2",
+    "sahil2801/CodeAlpaca-20k",
+    "thoughtworks/agentic-coding-trajectories",
+    "nebius/SWE-agent-trajectories",
+    "SWE-bench/SWE-smith-trajectories",
+    "SWE-Gym/OpenHands-Sampled-Trajectories",
+    "nebius/SWE-rebench-openhands-trajectories",
+    "glaiveai/glaive-function-calling-v2",
+    "NousResearch/hermes-function-calling-v1",
+    "Mustafaege/qwen3.5-toolcalling-v2",
+    "Nanbeige/ToolMind",
+    "Salesforce/xlam-function-calling-60k",
+    "Team-ACE/ToolACE",
+    "nvidia/Nemotron-Post-Training-Dataset-v1",
+    "nvidia/Nemotron-Post-Training-Dataset-v2",
+    "nvidia/Llama-Nemotron-Post-Training-Dataset",
+    "nvidia/Nemotron-SFT-Agentic-v2",
+    "allenai/tulu-3-sft-mixture",
+    "mlabonne/open-perfectblend",
+    "openai/gsm8k",
+]
 """The sources that Mixdown is for."""
 
 NOT_KNOWN = {
