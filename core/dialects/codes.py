@@ -52,6 +52,7 @@ _ALL = (
     _repair("reasoning_merged", "Reasoning that stood in several places of one turn was joined."),
     # Rows
     _repair("row_decoded", "A row that was JSON text of an object was decoded once more.", keep=False),
+    _repair("row_unwrapped", "A row was taken out of what a service puts around it (row_idx, row, truncated_cells).", keep=False),
     _repair("columns_to_turns", "Turns given as an object of lists, one list for each key, became a list of turns.", keep=False),
     _repair("mixed_keys", "Turns of one row used different key names for role and content; all were read."),
     _repair("developer_as_system", "The role developer became system.", keep=False),
@@ -89,6 +90,7 @@ _ALL = (
     _reason("bad_encoding", "The row is not valid UTF-8."),
     _reason("unreadable", "The reader could not read the row."),
     _reason("not_an_object", "The row is not an object with named fields."),
+    _reason("cells_cut", "The service that gave the row cut some of its cells; keep takes what is left.", "keep"),
     _reason("unknown_dialect", "No dialect reads rows of this shape."),
     _reason("dialect_mismatch", "The row does not have the fields of the dialect that was asked for."),
     _reason("too_deeply_nested", "The row is nested too deeply to be read."),

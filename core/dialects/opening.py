@@ -12,6 +12,8 @@ from core.dialects.handling import Handling
 from core.dialects.literals import NotALiteral, parse_json
 from core.dialects.messages import turns_in_columns
 
+_ENVELOPE = {"row_idx", "row", "truncated_cells"}
+
 
 class NotARecord(ValueError):
     """A raw value without named fields."""
@@ -32,11 +34,23 @@ def record_of(value: Any, handling: Handling | None = None) -> RawRecord:
         return {"messages": value}
     if not isinstance(value, dict):
         raise NotARecord(f"a value of type {type(value).__name__}")
-    value = _with_turn_lists(value, handling)
+    value = _with_turn_lists(_without_envelope(value, handling), handling)
     marked = any(isinstance(key, str) and key.startswith(BOM) for key in value)
     if marked and (handling is None or handling.repair("bom_removed")):
         return {key.removeprefix(BOM) if isinstance(key, str) else key: item for key, item in value.items()}
     return value
+
+
+def _without_envelope(record: RawRecord, handling: Handling | None) -> RawRecord:
+    """The row inside what a service that serves rows puts around it: `{"row_idx": 0, "row": {…}, "truncated_cells": []}`."""
+    inner: RawRecord | None = record.get("row")
+    if not isinstance(inner, dict) or not record.keys() <= _ENVELOPE or "row_idx" not in record:
+        return record
+    if handling is not None:
+        if cut := record.get("truncated_cells"):
+            handling.refuse("cells_cut", f"cut: {cut}", "truncated_cells")
+        handling.repair("row_unwrapped")
+    return inner
 
 
 def _with_turn_lists(record: RawRecord, handling: Handling | None) -> RawRecord:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from core.errors import MixdownError
 from core.sources.library import Library
+from core.sources.shelf import CannotWrite
 from core.workspace import Workspace
 
 _LOCK = ".reading"
@@ -59,15 +60,23 @@ def remove_unneeded(workspace: Workspace) -> list[KeptFiles]:
 
 @contextmanager
 def reading(workspace: Workspace) -> Iterator[None]:
-    """While the block runs nothing that was fetched or uploaded is removed; any number of imports can be in such a block."""
+    """While the block runs nothing that was fetched or uploaded is removed; any number of imports can be in such a block.
+
+    Raises `CannotWrite`.
+    """
     with _held(workspace, fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
 def _held(workspace: Workspace, how: int) -> Iterator[None]:
-    workspace.home.mkdir(parents=True, exist_ok=True)
-    with (workspace.home / _LOCK).open("a") as file:
+    try:
+        workspace.home.mkdir(parents=True, exist_ok=True)
+        opened = (workspace.home / _LOCK).open("a")
+    except OSError as error:
+        what = error.strerror or error
+        raise CannotWrite(f"'{workspace.home}' cannot be written to ({what}): choose another workspace folder.") from error
+    with opened as file:
         try:
             fcntl.flock(file, how)
         except BlockingIOError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.dialects import RawRow, is_conversation
 from core.sources.readers.formats import HEAD, DataFile
+from core.sources.readers.json_columns import rows_of_columns
 from core.sources.readers.json_lines import BOM, read_json_lines
 from core.sources.readers.json_stream import read_json_values
 from core.sources.readers.json_values import NotJSON, loads
@@ -18,6 +19,8 @@ def read_json_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow
     read = read_json_lines if _in_lines(file) else read_json_values
     if read is read_json_values and _is_one_conversation(file):
         return iter((RawRow(first, loads(file.head().decode("utf-8-sig"))),))
+    if read is read_json_values and (rows := rows_of_columns(file)) is not None:
+        return (RawRow(first + number, row) for number, row in enumerate(rows))
     return read(file.chunks(), name, first)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from core.dialects import RawRow
 from core.sources.readers.json_values import NotJSON, cut_off, incomplete, scan, undecoded
-from core.sources.readers.json_wrapped import enter_rows
+from core.sources.readers.json_wrapped import enter_rows, is_keyed, next_key
 from core.sources.readers.problems import EXCERPT, MAX_ROW, BrokenStream, Problem, problem_row
 
 _BETWEEN = re.compile(r"[\s,\ufeff]*")
@@ -30,6 +30,7 @@ class _Window:
         self.position = 1
         self.line = 0
         self.in_array = False
+        self.keyed = False
         self.ended = False
         self.given_up = False
         self.broken: str | None = None
@@ -74,13 +75,16 @@ class _Window:
 
 
 def read_json_values(parts: Iterator[bytes], name: str, first: int = 0) -> Iterator[RawRow]:
-    """One row per element of a top-level array (or of the lists of rows in one object), or per whole value where values stand
-    one after the other.
+    """One row per element of a top-level array (or of the lists of rows in one object, or per key of an object of rows), or per
+    whole value where values stand one after the other.
 
     An array that ends early gives its rows and one row with a problem for the break.
     """
     window = _Window(parts, name)
     position = first
+    if window.skip_separators() == "{" and is_keyed(window):
+        yield from _keyed_rows(window, first)
+        return
     wrapped = window.skip_separators() == "{" and enter_rows(window)
     window.in_array = wrapped
     while opening := window.skip_separators():
@@ -101,6 +105,20 @@ def read_json_values(parts: Iterator[bytes], name: str, first: int = 0) -> Itera
     if window.broken or window.in_array:
         reason = window.broken or "the array is not closed, so rows after this place are missing"
         yield problem_row(position, "unreadable", f"{name} line {window.line_at(len(window.text))}: {reason}")
+
+
+def _keyed_rows(window: _Window, position: int) -> Iterator[RawRow]:
+    """The values of an object, each with its key as its `id` where it has none."""
+    window.in_array = window.keyed = True
+    while not window.given_up and (key := next_key(window)) is not None:
+        row = _next_value(window, position)
+        if row.problem is None and isinstance(row.value, dict) and "id" not in row.value:
+            row = RawRow(position, {"id": key, **row.value})
+        yield row
+        position += 1
+    if not window.given_up and window.skip_separators() != "}":
+        reason = window.broken or "the object of rows breaks off, so rows after this place are missing"
+        yield problem_row(position, "unreadable", f"{window.name} line {window.line_at(window.position)}: {reason}", window.pending)
 
 
 def _next_value(window: _Window, position: int) -> RawRow:
@@ -153,6 +171,8 @@ def _resume(window: _Window) -> bool:
     indent = window.text[own_line + 1 : window.position]
     if own_line >= 0 and not indent.strip():
         return _skip_to(window, re.compile(rf"\n{re.escape(indent)}(?={re.escape(opening)})"))
+    if window.keyed and own_line >= 0 and indent.lstrip().startswith('"'):
+        return _skip_to(window, re.compile(rf'\n{re.escape(indent[: len(indent) - len(indent.lstrip())])}(?=")'))
     if opening not in '{["':
         return _skip_to(window, re.compile(r"(?=[{\[,\]])"))
     return window.in_array and _skip_brackets(window)

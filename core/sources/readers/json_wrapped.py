@@ -1,4 +1,4 @@
-"""Rows that stand in a list inside one object, as exports wrap them: `{"version": 1, "data": [{…}, {…}]}`.
+"""Rows that stand inside one object: in a list, as exports wrap them (`{"version": 1, "data": [{…}, {…}]}`), or each under its id.
 
 It finds where such a list begins without reading it. A conversation that is the file's only object is no wrapper.
 """
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from core.dialects import looks_like_row
 from core.sources.readers.json_values import NotJSON, incomplete, scan
 
-_KEY = re.compile(r'[\s,{\ufeff]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_KEY = re.compile(r'[\s,{\ufeff]*("(?:[^"\\]|\\.)*")\s*:\s*(?=\S)', re.DOTALL)
 _LIST = re.compile(r"\[\s*(?=[{\[])")
 _LONGEST_KEY = 4096
 _FARTHEST = 64 * 1024 * 1024
@@ -49,6 +49,28 @@ def enter_rows(window: Window) -> bool:
             return False
         offset = passed[1]
     return False
+
+
+def is_keyed(window: Window) -> bool:
+    """Whether the object at `window.position` holds rows under their ids: its first two values are rows and it is none itself."""
+    offset = 0
+    found: dict[str, Any] = {}
+    while len(found) < 2 and (key := _grown(window, offset, lambda start: _KEY.match(window.text, start), _LONGEST_KEY)) is not None:
+        name = scan(key[1], 0)[0]
+        value = _value(window, key.end() - window.position)
+        if value is None or not isinstance(value[0], dict) or not looks_like_row(value[0], under=name):
+            return False
+        found[name], offset = value
+    return bool(found) and not looks_like_row(found, under="")
+
+
+def next_key(window: Window) -> str | None:
+    """Go behind the next key of an object of rows and return it; None where no key follows."""
+    found = _grown(window, 0, lambda start: _KEY.match(window.text, start), _LONGEST_KEY)
+    if found is None:
+        return None
+    window.position = found.end()
+    return str(scan(found[1], 0)[0])
 
 
 def _grown(window: Window, offset: int, match: Callable[[int], re.Match[str] | None], enough: int) -> re.Match[str] | None:
