@@ -34,11 +34,11 @@ def record_of(value: Any, handling: Handling | None = None) -> RawRecord:
         return {"messages": value}
     if not isinstance(value, dict):
         raise NotARecord(f"a value of type {type(value).__name__}")
-    value = _with_turn_lists(_without_envelope(value, handling), handling)
-    marked = any(isinstance(key, str) and key.startswith(BOM) for key in value)
+    record = _with_turn_lists(_without_envelope(value, handling), handling)
+    marked = any(isinstance(key, str) and key.startswith(BOM) for key in record)
     if marked and (handling is None or handling.repair("bom_removed")):
-        return {key.removeprefix(BOM) if isinstance(key, str) else key: item for key, item in value.items()}
-    return value
+        return {key.removeprefix(BOM) if isinstance(key, str) else key: item for key, item in record.items()}
+    return record
 
 
 def _without_envelope(record: RawRecord, handling: Handling | None) -> RawRecord:

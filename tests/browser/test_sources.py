@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -177,3 +178,40 @@ def test_a_hub_that_does_not_give_it_is_one_sentence(with_hub: Dashboard, hub: H
     look_at(page, repo)
     expect(page.get_by_test_id("stAlert").filter(has_text=sentence)).to_be_visible()
     settled(page)
+
+
+def test_an_import_shows_how_far_it_is_is_stopped_and_goes_on(with_hub: Dashboard, hub: HubServer, page: Page):
+    data = "".join(json.dumps(talk(number)) + "\n" for number in range(40_000)).encode()
+    hub.add("lab/sums", {"train.jsonl": data})
+    opened = threading.Event()
+    hub.on_body = lambda _path, sent: opened.wait(120) and None if sent >= 1_000_000 else None
+    page.goto(f"{with_hub.url}/sources?add=new")
+    page.get_by_text("hub data set", exact=True).click()
+    field = page.get_by_label("Id on the hub")
+    field.fill("lab/sums")
+    field.press("Enter")
+    page.get_by_role("button", name="Import without looking").click()
+    expect(page.get_by_text(re.compile(r"\d+\s*% ·"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Stopping")).to_be_visible()
+    opened.set()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("kept (100.0")).to_be_visible(timeout=180_000)
+    assert any(asked is not None and not asked.startswith("bytes=0-") for asked in hub.served("train.jsonl")), "it began anew"
+    assert Library(Workspace(with_hub.home)).source("sums").rows == 40_000
+
+
+def test_an_upload_is_kept_and_imported(dashboard: Dashboard, page: Page):
+    path = write(dashboard.home.parent / "mine.jsonl", [talk(number) for number in range(5)])
+    page.goto(f"{dashboard.url}/sources?add=new")
+    page.get_by_text("upload", exact=True).click()
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.get_by_text("5 of 5 rows have a list of turns")).to_be_visible()
+    page.get_by_label("Name").fill("uploaded")
+    page.get_by_label("Name").press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("kept (100.0")).to_be_visible()
+    origin = Library(Workspace(dashboard.home)).source("uploaded").origin
+    assert origin.path.is_relative_to(dashboard.home / "uploads")
+    assert origin.path.read_bytes() == path.read_bytes()
