@@ -230,13 +230,22 @@ def detect(file: File, as_json: AsJSON = False) -> None:
     from itertools import islice
 
     from core.dialects import detect as detect_dialect
+    from core.sources.groups import group_mixtures, mixed
 
     found = detect_dialect(list(islice(raw_rows(file), 1000)))
+    groups = [] if file == "-" else group_mixtures(Path(file))
     if as_json:
-        emit(found.to_json())
+        emit({**found.to_json(), "row_groups": [group.to_json() for group in groups]})
         return
     say(f"{found.dialect or 'no known dialect'} ({found.score:.0%}): {found.reason}")
     table("Rows per dialect", ["dialect", "rows"], found.mixture.items())
+    if sentence := mixed(groups):
+        say(sentence)
+        table(
+            "Row groups",
+            ["file", "row group", "rows", "dialects of its first rows"],
+            [[group.file, group.number, group.rows, ", ".join(group.detection.mixture)] for group in groups],
+        )
 
 
 def convert(file: File, dialect: Dialect = None, policy: Switches = None, as_json: AsJSON = False) -> None:

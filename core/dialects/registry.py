@@ -6,7 +6,7 @@ It knows signatures, not conversions.
 from collections.abc import Mapping
 
 from core.dialects import flat_text, oasst, openai, other_lists, pairs, sharegpt, xlam
-from core.dialects.dialect import Dialect, Outline
+from core.dialects.dialect import TURN_LISTS, Dialect, Outline
 from core.dialects.draft import RawRecord
 from core.errors import InputError
 
@@ -72,4 +72,9 @@ def recognise(record: RawRecord) -> Dialect | None:
         if len(_by_columns) < _MOST_COLUMN_SETS:
             _by_columns[keys] = candidates
     row = Outline(record)
-    return next((dialect for dialect in candidates if dialect.matches(row)), None)
+    found = next((dialect for dialect in candidates if dialect.matches(row)), None)
+    if found is openai.MESSAGES and row.turns_key is None:
+        # Rows of several shapes in one column store: the column of turns is there, and null, in rows of the other shapes.
+        rest = {key: value for key, value in record.items() if value is not None or key not in TURN_LISTS}
+        return (recognise(rest) or found) if len(rest) < len(record) else found
+    return found

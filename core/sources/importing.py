@@ -18,6 +18,7 @@ from core.errors import MixdownError
 from core.sources.catalogue import Catalogue, CatalogueEntry
 from core.sources.checkpoint import Account, import_key
 from core.sources.downloads import reading
+from core.sources.groups import group_mixtures, mixed
 from core.sources.hub import HubReference
 from core.sources.intake import Intake
 from core.sources.origin import Origin, describe_origin, still_the_same
@@ -97,6 +98,8 @@ def import_source(
             if not still_the_same(described):
                 raise OriginChanged(f"'{origin}' was written to while it was imported: import it again when that is finished.")
             detection = detect(head)
+            groups = group_mixtures(described.path, [file.path for file in described.files] if described.hub else None)
+            mixture = mixed(groups) if not read_by else None
             account = intake.account
             draft.publish(
                 {
@@ -107,11 +110,16 @@ def import_source(
                     "origin": described.to_json(),
                     "ledger": account.ledger.to_json(),
                     "statistics": account.statistics.to_json(),
-                    "warnings": [*_differences(account, entry, described, detection), *_passed_over(described)],
+                    "warnings": [
+                        *_differences(account, entry, described, detection),
+                        *([mixture] if mixture else []),
+                        *_passed_over(described),
+                    ],
                     "info": {
                         "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
                         "columns": dict(sorted(account.columns.items())),
                         "detection": detection.to_json(),
+                        "row_groups": [group.to_json() for group in groups] if mixture else [],
                         "dialect_asked_for": dialect,
                         "mapping": how["mapping"],
                         "policy": dict(sorted(policy.switches.items())),

@@ -13,6 +13,7 @@ from core.dialects import RawRow
 from core.errors import MixdownError
 from core.jobs import ImportItem, import_item
 from core.sources import DOMAINS, CannotWrite, first_rows, import_name
+from core.sources.groups import group_mixtures, mixed
 from core.sources.hub import HubReference, looks_like_hub_id
 from pages.components import current
 from pages.components.hub_look import hub_look
@@ -116,7 +117,8 @@ def _settle(item: ImportItem, rows: Sequence[RawRow], place: DeltaGenerator) -> 
     if name in current.library().names():
         before = read_before(current.library().source(name))
         st.info(plain(f"{name} is imported already: importing takes its place once it is whole."), icon=":material/info:")
-    chosen = reading(rows, key=f"{key}-{name}", before=before)
+    groups = mixed(group_mixtures(item.origin)) if isinstance(item.origin, Path) else None
+    chosen = reading(rows, key=f"{key}-{name}", before=before, groups=groups)
     if place.button("Import", type="primary", icon=":material/download:", disabled=chosen is None) and chosen is not None:
         begin_import(
             item.model_copy(

@@ -48,16 +48,20 @@ def read_before(source: Source) -> Reading:
     return Reading(source.info.get("dialect_asked_for"), source.info.get("mapping"))
 
 
-def reading(rows: Sequence[RawRow], *, key: str, before: Reading = Reading(), policy: Policy = _DEFAULT) -> Reading | None:
+def reading(
+    rows: Sequence[RawRow], *, key: str, before: Reading = Reading(), policy: Policy = _DEFAULT, groups: str | None = None
+) -> Reading | None:
     """Ask how to read `rows` and show what comes of it under `policy`; None while the choice cannot be read by.
 
-    `before` is what was chosen last.
+    `before` is what was chosen last, `groups` what is known of row groups further on.
     """
     if not rows:
         st.warning("There is no row in it.", icon=":material/warning:")
         return None
     found = detect(rows)
     _found(found, len(rows))
+    if groups:
+        st.info(plain(groups), icon=":material/stacks:")
     ways = [_FOUND, _DIALECT, _COLUMNS]
     chosen_before = _COLUMNS if before.columns else _DIALECT if before.dialect else _FOUND
     # A source that no dialect fits is the case that mapping is for.

@@ -60,6 +60,7 @@ def test_what_is_known_of_the_import_is_recorded(imported: Import, tmp_path: Pat
 def test_what_differs_from_the_catalogue_is_said(imported: Import) -> None:
     assert imported([talk("one")], name="gsm8k-test").warnings == (
         "The catalogue expects the columns question, answer, which no row has.",
+        "The catalogue expects the dialect question_answer; most rows are openai_messages.",
         "This is an evaluation set: do not train on it.",
         "The catalogue expects about 1,319 rows; 1 were read.",
     )

@@ -40,6 +40,25 @@ def read_parquet_file(file: DataFile, name: str, first: int = 0) -> Iterator[Raw
                     position += 1
 
 
+def row_groups(file: DataFile) -> list[int]:
+    """The rows of each row group of a Parquet file; none where its footer is damaged."""
+    try:
+        found = pq.read_metadata(file.path)
+        return [found.row_group(group).num_rows for group in range(found.num_row_groups)]
+    except (pa.ArrowException, OSError):
+        return []
+
+
+def first_of_group(file: DataFile, group: int, count: int) -> list[RawRow]:
+    """At most `count` first rows of one row group; none where it is damaged."""
+    try:
+        with pq.ParquetFile(file.path, memory_map=True) as reader:
+            batch = next(reader.iter_batches(batch_size=count, row_groups=[group]), None)
+            return [] if batch is None else [RawRow(number, value) for number, value in enumerate(json_rows(batch))]
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return []
+
+
 def read_arrow_file(file: DataFile, name: str, first: int = 0) -> Iterator[RawRow]:
     """The rows of an Arrow IPC file or stream; a record batch that is damaged is one problem row (its length is unknown).
 
