@@ -4,7 +4,18 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
-from core.mix.plan import EmptyLibrary, EmptySource, Estimate, Plan, PlannedSource, Shortfall, SpoiltSource, TokenEstimate, plan
+from core.mix.plan import (
+    EmptyLibrary,
+    EmptySource,
+    Estimate,
+    OtherwiseImported,
+    Plan,
+    PlannedSource,
+    Shortfall,
+    SpoiltSource,
+    TokenEstimate,
+    plan,
+)
 from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_text
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
@@ -17,6 +28,7 @@ __all__ = [
     "EmptySource",
     "Estimate",
     "HeldOutRow",
+    "OtherwiseImported",
     "Plan",
     "PlannedSource",
     "Recipe",

@@ -15,7 +15,7 @@ def difference(old: Recipe, new: Recipe) -> list[str]:
         if name not in now:
             lines.append(f"- {name}")
         elif name not in was:
-            rest = {key: value for key, value in now[name].items() if key != "name" and value is not None}
+            rest = {key: value for key, value in now[name].items() if key != "name" and value is not None and value != {}}
             lines.append(f"+ {name}: " + ", ".join(f"{key} {_shown(value)}" for key, value in rest.items()))
         else:
             lines += _changes(was[name], now[name], f"{name}: ")

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from core.dialects import CODES
 from core.errors import InputError
 from core.mix.recipe import Recipe, RecipeSource
 from core.sources import Library, Source
@@ -78,6 +79,10 @@ class Plan:
         }
 
 
+class OtherwiseImported(InputError):
+    """The recipe wants a source's rows handled in another way than its import did."""
+
+
 class Shortfall(InputError):
     """The weights ask for more rows than the sources and their caps give; `plan` shows what they would give."""
 
@@ -97,8 +102,8 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> 
     with `Shortfall`, or, where the recipe says `redistribute`, stays at its cap while the others share the rest by their weights;
     a budget above all caps together is a `Shortfall` in both.
 
-    `estimate` gives token figures per source name. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`, and
-    `SourceMissing` for a source that was not imported.
+    `estimate` gives token figures per source name. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`,
+    `OtherwiseImported`, and `SourceMissing` for a source that was not imported.
     """
     if not library.sources():
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
@@ -109,6 +114,8 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> 
             raise EmptySource(_nothing_in(entry.name, known[entry.name].ledger.prompt_only))
         if entry.weight > 0 and (problem := known[entry.name].problem):
             raise SpoiltSource(f"The source {entry.name} cannot be mixed as it is. {problem}")
+        if entry.weight > 0 and (otherwise := _handled_otherwise(entry, known[entry.name])):
+            raise OtherwiseImported(otherwise)
     caps = {entry.name: _cap(entry, available[entry.name]) for entry in recipe.sources}
     weights = {entry.name: Fraction(str(entry.weight)) for entry in recipe.sources}
     asked = recipe.budget.amount
@@ -156,6 +163,19 @@ def redistribute(weights: Mapping[str, Fraction], caps: Mapping[str, int], total
             left -= caps[name]
             del open_weights[name]
     return counts
+
+
+def _handled_otherwise(entry: RecipeSource, source: Source) -> str | None:
+    """What the import did about the codes that the recipe names, where that is something else than the recipe says."""
+    if not entry.policy:
+        return None
+    done: dict[str, str] = source.info.get("policy") or {}
+    found = {code: done.get(code, CODES[code].default) for code in entry.policy}
+    wrong = [f"{code} is {found[code]} instead of {wanted}" for code, wanted in entry.policy.items() if found[code] != wanted]
+    if not wrong:
+        return None
+    again = " ".join(["mixdown import", entry.name, "--again", *(f"--policy {code}={action}" for code, action in entry.policy.items())])
+    return f"{entry.name} was imported otherwise than the recipe says ({', '.join(wrong)}): run `{again}`."
 
 
 def _cap(entry: RecipeSource, available: int) -> int:

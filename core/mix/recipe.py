@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from core.dialects import BadPolicy, Policy
 from core.workspace import checked_name
 
 MODEL = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -67,11 +68,22 @@ class RecipeSource(BaseModel):
     max_epochs: float = Field(default=1.0, gt=0)
     """How often each of its rows may be used."""
     max_rows: int | None = Field(default=None, ge=1)
+    policy: dict[str, str] = Field(default_factory=dict)
+    """Code -> repair, quarantine or keep: what its import must have done about each (`core.dialects.CODES`)."""
 
     @field_validator("name")
     @classmethod
     def _name(cls, value: str) -> str:
         return _usable_name(value)
+
+    @field_validator("policy")
+    @classmethod
+    def _policy(cls, value: dict[str, str]) -> dict[str, str]:
+        try:
+            Policy.parse(f"{code}={action}" for code, action in value.items())
+        except BadPolicy as error:
+            raise ValueError(str(error)) from error
+        return value
 
 
 class Recipe(BaseModel):
@@ -109,6 +121,9 @@ class Recipe(BaseModel):
         """SHA-256 (hex) of what the recipe asks for: its name, formatting, defaults left out and the order of its sources do not count."""
         content = self.model_dump(mode="json", exclude={"name"})
         content["sources"] = sorted(content["sources"], key=lambda source: source["name"])
+        for source in content["sources"]:
+            if not source["policy"]:
+                del source["policy"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def source(self, name: str) -> RecipeSource | None:

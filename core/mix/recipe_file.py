@@ -151,7 +151,7 @@ def _update_sources(entries: AoT, wanted: dict[str, dict[str, Any]]) -> None:
 
 def _is_default(key: str, item: Any) -> bool:
     field = RecipeSource.model_fields[key]
-    return not field.is_required() and bool(item == field.default)
+    return not field.is_required() and bool(item == field.get_default(call_default_factory=True))
 
 
 def _sentence(mistake: Any, text: str | None, where: str) -> str:
