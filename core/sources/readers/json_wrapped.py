@@ -16,6 +16,9 @@ _LONGEST_KEY = 4096
 _FARTHEST = 64 * 1024 * 1024
 """Characters before and in a list's first row that are looked at."""
 
+_LONGEST_KEYED = 8 * 1024 * 1024
+"""Characters of a row under its id that are looked at before the object is taken for something else."""
+
 
 class Window(Protocol):
     """A sliding window of text: `fill` drops what stands before `position` and adds what comes next."""
@@ -56,8 +59,8 @@ def is_keyed(window: Window) -> bool:
     offset = 0
     found: dict[str, Any] = {}
     while len(found) < 2 and (key := _grown(window, offset, lambda start: _KEY.match(window.text, start), _LONGEST_KEY)) is not None:
-        name = scan(key[1], 0)[0]
-        value = _value(window, key.end() - window.position)
+        name, at = scan(key[1], 0)[0], key.end()
+        value = _value(window, at - window.position, _LONGEST_KEYED) if window.text[at] == "{" else None
         if value is None or not isinstance(value[0], dict) or not looks_like_row(value[0], under=name):
             return False
         found[name], offset = value
@@ -83,13 +86,13 @@ def _grown(window: Window, offset: int, match: Callable[[int], re.Match[str] | N
         window.fill()
 
 
-def _value(window: Window, offset: int) -> tuple[Any, int] | None:
+def _value(window: Window, offset: int, most: int = _FARTHEST) -> tuple[Any, int] | None:
     """The value at the offset and the offset behind it; None for one that is broken or too long."""
     while True:
         try:
             value, end = scan(window.text, window.position + offset)
         except NotJSON as error:
-            if window.ended or not incomplete(error, window.text) or len(window.text) - window.position > _FARTHEST:
+            if window.ended or not incomplete(error, window.text) or len(window.text) - window.position > most:
                 return None
             window.fill()
         else:
