@@ -115,12 +115,15 @@ def import_(
     if as_json:
         emit(result)
         return
+    ledgers = result["sources"]
+    # Only of message trees: raw rows that stand in another row's conversation, or in none.
+    shown = [*COUNTS, *(key for key in ("used", "not_chosen") if any(ledger[key] for ledger in ledgers.values()))]
     table(
         "Imported",
-        ["source", "raw rows", "kept", "prompt only", "quarantined", "repaired"],
+        ["source", "raw rows", *(key.replace("_", " ") for key in shown), "repairs"],
         [
-            [source, ledger["raw_rows"], *(ledger[key] for key in COUNTS), sum(ledger["repaired"].values())]
-            for source, ledger in result["sources"].items()
+            [source, ledger["raw_rows"], *(ledger[key] for key in shown), sum(ledger["repaired"].values())]
+            for source, ledger in ledgers.items()
         ],
     )
 
