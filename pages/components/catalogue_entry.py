@@ -60,7 +60,7 @@ def _facts(entry: CatalogueEntry) -> None:
         "Domain": entry.domain,
         "Rows": f"about {count(entry.rows)}" if entry.rows else None,
         "Columns": ", ".join(entry.columns),
-        "Dialect": entry.dialect or "by each row's shape",
+        "Dialect": f"{entry.dialect} expected; each row is read by what it shows" if entry.dialect else "by each row's shape",
         "Notes": entry.notes,
     }
     lines = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>" for key, value in facts.items() if value)
@@ -85,9 +85,9 @@ def _import(entry: CatalogueEntry, button_place: DeltaGenerator, *, busy: bool) 
     except MixdownError as error:
         fail(error)
         return
-    chosen: Reading | None = Reading(entry.dialect)
+    chosen: Reading | None = Reading()
     if rows is not None:
-        chosen = reading(rows, key=f"{entry.name}-{place}", before=Reading(entry.dialect))
+        chosen = reading(rows, key=f"{entry.name}-{place}")
     if (
         button_place.button(
             "Import" if rows is not None else "Import without looking",

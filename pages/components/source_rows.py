@@ -87,7 +87,7 @@ def _asked(source: Source) -> tuple[str, dict[str, Any], str]:
         flags = st.pills("Only rows with", list(_FLAGS), selection_mode="multi", key=f"rows-flags-{name}", label_visibility="collapsed")
         where: dict[str, Any] = dict(_FLAGS[flag] for flag in flags)
         with st.popover("More filters", icon=":material/filter_list:"):
-            mixture = [dialect for dialect in source.info.get("detection", {}).get("mixture", {}) if dialect != "unknown"]
+            mixture = sorted(filter(None, source.index().column("dialect").unique().to_pylist()))
             dialects = st.multiselect("Dialect", mixture, key=f"rows-dialects-{name}", placeholder="any") if len(mixture) > 1 else []
             for column, title in (("turns", "Turns"), ("chars", "Characters")):
                 low_place, high_place = st.columns(2)

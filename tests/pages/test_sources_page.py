@@ -109,3 +109,9 @@ def test_the_same_file_uploaded_twice_is_kept_once(home):
     assert first.read_bytes() == b"{}\n"
     assert first.is_relative_to(home.home / "uploads")
     assert first.name == "my-chats.jsonl"
+
+
+def test_an_entry_is_read_by_what_its_rows_show_not_by_what_the_catalogue_expects(home):
+    app = open_page("sources", entry="qwen35-tools")  # its sample mixes two dialects
+    assert [control.value for control in app.segmented_control if control.label == "Read the rows"] == ["as found"]
+    assert not app.error
