@@ -85,7 +85,7 @@ def import_(
     ] = None,
     policy: Switches = None,
     preview: Annotated[int, typer.Option(help="Only print so many first raw rows; nothing is imported.", min=0, max=1000)] = 0,
-    domain: Annotated[str | None, typer.Option(help="chat, code, agentic, tool calling, math or other.")] = None,
+    domain: Annotated[str | None, typer.Option(help="chat, code, agentic, tool calling, math, prompt-only, evaluation or other.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of the data.")] = None,
     as_json: AsJSON = False,
     home: Home = None,
