@@ -72,9 +72,9 @@ class Supervision:
         ):
             if value not in choices:
                 raise BadChoice(f"{name} = {value!r} is not a choice; use one of {', '.join(choices)}.")
-        for name, value in (("reasoning", self.reasoning), ("tool_calls", self.tool_calls)):
-            if not isinstance(value, bool):
-                raise BadChoice(f"{name} = {value!r} is not a choice; use true or false.")
+        for name, switch in (("reasoning", self.reasoning), ("tool_calls", self.tool_calls)):
+            if not isinstance(switch, bool):
+                raise BadChoice(f"{name} = {switch!r} is not a choice; use true or false.")
         if isinstance(self.seq_length, bool) or not isinstance(self.seq_length, int) or self.seq_length < 1:
             raise BadChoice(f"seq_length = {self.seq_length!r} is not a row length; give a whole number of tokens.")
 

@@ -1,6 +1,7 @@
 """The fast path gives what the slow one gives, to the token, for every template and every combination of choices."""
 
-from itertools import product
+import random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +31,7 @@ CHOICES = st.builds(
     overlong=st.sampled_from(["truncate", "drop", "keep_last_turns"]),
     seq_length=st.sampled_from([24, 64, 200, 100_000]),
 )
-PROPERTY = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def assert_equal(path: FastPath, chats: list[Conversation], choices: Supervision, target: Target) -> None:
@@ -72,16 +73,30 @@ def test_made_conversations_come_out_as_by_the_slow_path(name, targets):
 SHAPES = [CHAT, AGENT, LONG, Conversation((Message("user", "Hi"), Message("assistant", "Hello."))), Conversation((Message("user", "Hi"),))]
 
 
+OPTIONS: dict[str, list[Any]] = {
+    "supervise": ["sampled", "boundary", "content"],
+    "thinking": ["auto", "on", "off", "default"],
+    "layout": ["auto", "turn", "conversation"],
+    "turns": ["after_user", "all", "last", "flagged"],
+    "reasoning": [True, False],
+    "tool_calls": [True, False],
+    "special_tokens": ["quarantine", "as_text"],
+    "overlong": ["truncate", "drop", "keep_last_turns"],
+    "seq_length": [4096, 60],
+}
+
+
+def combinations(seed: str, count: int) -> list[Supervision]:
+    """Every choice on its own beside the defaults, and `count` random combinations."""
+    rng = random.Random(seed)
+    single = [Supervision(**{name: value}) for name, values in OPTIONS.items() for value in values[1:]]
+    return [*single, *(Supervision(**{name: rng.choice(values) for name, values in OPTIONS.items()}) for _ in range(count))]
+
+
 @pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "harmony", "generation"])
-def test_every_combination_of_supervise_thinking_layout_and_turns_is_equal(name, targets):
+def test_every_choice_and_random_combinations_of_them_are_equal(name, targets):
     target = targets(name)
-    for supervise_, thinking, layout, turns in product(
-        ["sampled", "boundary", "content"],
-        ["auto", "on", "off", "default"],
-        ["auto", "turn", "conversation"],
-        ["after_user", "all", "last"],
-    ):
-        choices = Supervision(supervise=supervise_, thinking=thinking, layout=layout, turns=turns)
+    for choices in combinations(name, 8):
         path = FastPath(target, choices)
         assert_equal(path, [retold(chat, words) for words in ("Well,", "So é", "Now") for chat in SHAPES], choices, target)
 
