@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.chat.boundary import thinking_args
 from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import chat_of, draft_rows
-from core.chat.fast_encoding import FastEncoder
-from core.chat.fast_plan import Plan, RowPlan, learn_plan
+from core.chat.fast_encoding import FastEncoder, QuickEncoder
+from core.chat.fast_plan import RowPlan
 from core.chat.kinds import Kind, KindReader
+from core.chat.learned import Composed, Learned
+from core.chat.standing import Shape
 from core.chat.supervision import Supervised, TrainingRow, supervise, supervised_of, unsupervised
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
@@ -23,16 +26,20 @@ from core.conversation import Conversation
 EVERY = 64
 """One conversation in so many that took the fast path is made again by the slow one (1.6 %)."""
 
-_LESSONS = 3
-"""Rows of one kind that may disagree with what was learned before the kind is left to the slow path."""
+FIRST = 32
+"""Kinds of conversation that were put together from what is known are checked on their first row, up to so many kinds."""
+
+_KEPT = 4096
+"""Plans that are kept; agents' traces are of a new kind each."""
 
 
 @dataclass
 class FastReport:
     """How the work was done. `renderer`: "minijinja" or "jinja2"; `encoder`: "fastokens" or "hf"; `reasons`: why not the fast one.
 
-    `fast`, `slow`: conversations by path; `checked`: those of the fast path that were made again; `kinds`: kinds of conversation
-    that were learned.
+    `fast`, `slow`: conversations by path; `checked`: those of the fast path that were made again; `kinds`: standings of a message
+    that were learned. `invalid_since`: set when a check failed: of all conversations given to this path, in their order, those from this
+    number (from 0) up to the batch that failed may be wrong and must be made again; that batch and later ones are right.
     """
 
     renderer: str
@@ -42,19 +49,17 @@ class FastReport:
     slow: int = 0
     checked: int = 0
     kinds: int = 0
+    invalid_since: int | None = None
 
 
 @dataclass
-class _Known:
-    """What is known of a kind. `trusted`: a second row came out as the slow path makes it. `failures`: rows that did not fit."""
+class _Waiting:
+    """A conversation of the batch whose rows are rendered. `place`: where it stands in the batch."""
 
-    plan: Plan | None = None
-    trusted: bool = False
-    failures: int = 0
-
-
-_Waiting = tuple[int, _Known, Plan]
-"""A conversation of the batch (its place), what is known of its kind, and the plan that its texts were rendered by."""
+    place: int
+    conversation: Conversation
+    shape: Shape
+    composed: Composed
 
 
 class FastPath:
@@ -66,10 +71,15 @@ class FastPath:
         renderer = target.fast_renderer
         self._renderer = None if isinstance(renderer, str) else renderer
         self._encoder = target.fast_encoder if encoder == "auto" else target.encoder
+        self._quick = target.with_encoder(QuickEncoder(target.encoder, target.fast_encoder)) if encoder == "auto" else target
         self._kinds = KindReader(target, supervision)
-        self._known: dict[Kind, _Known] = {}
-        self._is_marker = np.zeros(target.encoder.vocab_size + 1, np.bool_)
-        self._is_marker[list(target.encoder.added)] = True
+        is_marker = np.zeros(target.encoder.vocab_size + 1, np.bool_)
+        is_marker[list(target.encoder.added)] = True
+        self._learned = Learned(supervision, is_marker)
+        self._shapes: dict[Kind, tuple[Shape, Composed | None]] = {}
+        self._given = 0
+        self._first_fast: int | None = None
+        self._composed = 0
         self._stopped: str | None = None
         self._report = FastReport("", "", [] if self._renderer else [str(renderer)])
 
@@ -79,7 +89,7 @@ class FastPath:
         self._report.renderer = "jinja2" if self._renderer is None else "minijinja"
         encoder = self._encoder if isinstance(self._encoder, FastEncoder) else None
         self._report.encoder = "hf" if encoder is None else encoder.name
-        self._report.kinds = sum(known.plan is not None for known in self._known.values())
+        self._report.kinds = len(self._learned.pieces)
         for reason in (encoder.reason if encoder else None, self._stopped):
             if reason and reason not in self._report.reasons:
                 self._report.reasons.append(reason)
@@ -89,45 +99,62 @@ class FastPath:
         """What became of each conversation, in their order; equal to `supervise` on each of them.
 
         `input_ids` (int32) and `loss_mask` (bool) of the rows are views into two flat arrays of the batch. A few hundred
-        conversations at a time are enough. Never raises for what a conversation holds.
+        conversations at a time are enough. Never raises for what a conversation holds. Look at `report.invalid_since` afterwards.
         """
-        if self._stopped is not None or not self._is_marker.any():
-            self._report.slow += len(conversations)
-            return [supervise(conversation, self.target, self.supervision) for conversation in conversations]
         made: list[Supervised | None] = []
         texts: list[str] = []
         waiting: list[_Waiting] = []
+        precise = self._learned.precise
         for place, conversation in enumerate(conversations):
-            kind = self._kinds.of(conversation)
-            known = None if kind is None else self._known.setdefault(kind, _Known())
-            rendered = None if known is None or known.plan is None else self._rendered(conversation, known.plan)
-            if known is not None and known.plan is not None and rendered is not None:
-                waiting.append((place, known, known.plan))
+            kind = None if self._stopped else self._kinds.of(conversation)
+            shape, composed = (None, None) if kind is None else self._composed_for(kind, conversation)
+            rendered = None if composed is None else self._rendered(conversation, composed)
+            if shape is not None and composed is not None and rendered is not None:
+                waiting.append(_Waiting(place, conversation, shape, composed))
                 texts += rendered
                 made.append(None)
             else:
-                made.append(self._slow(conversation, known))
-        self._mask(conversations, texts, waiting, made)
-        if self._stopped is not None:
-            return [supervise(conversation, self.target, self.supervision) for conversation in conversations]
+                made.append(self._slow(conversation, shape))
+        if texts:
+            trusted = self._encoder.name if isinstance(self._encoder, FastEncoder) else None
+            self._mask(texts, waiting, made)
+            if isinstance(self._encoder, FastEncoder) and self._encoder.name != trusted:
+                self._invalidate()
+        closer = self._learned.precise is not precise
+        if closer:
+            self._shapes.clear()
+            self._invalidate()
+        if closer or self._stopped is not None:
+            for one in waiting:
+                made[one.place] = supervise(one.conversation, self.target, self.supervision)
+        self._given += len(conversations)
         return [one for one in made if one is not None]
 
-    def _slow(self, conversation: Conversation, known: _Known | None) -> Supervised:
+    def _composed_for(self, kind: Kind, conversation: Conversation) -> tuple[Shape, Composed | None]:
+        found = self._shapes.get(kind)
+        if found is not None and found[1] is not None:
+            return found
+        shape = found[0] if found is not None else Shape(kind, conversation, self.target.template, self.supervision)
+        if len(self._shapes) >= _KEPT:
+            self._shapes.clear()
+        self._shapes[kind] = found = shape, self._learned.compose(shape)
+        return found
+
+    def _slow(self, conversation: Conversation, shape: Shape | None) -> Supervised:
         self._report.slow += 1
-        if known is None or known.failures >= _LESSONS:
+        if shape is None:
             return supervise(conversation, self.target, self.supervision)
         drafts, dropped = draft_rows(conversation, self.target, self.supervision)
-        plan = learn_plan(drafts, dropped, self.supervision, self._is_marker)
-        if plan is None or plan != known.plan:
-            known.failures += plan is None or known.plan is not None
-            known.plan, known.trusted = plan, False
+        self._learned.learn(shape, drafts, dropped)
         return supervised_of(conversation, drafts, dropped, self.supervision)
 
-    def _rendered(self, conversation: Conversation, plan: Plan) -> list[str] | None:
+    def _rendered(self, conversation: Conversation, composed: Composed) -> list[str] | None:
+        plan = composed.plan
         messages, tools = chat_of(conversation)
         texts: list[str] = []
-        for row in plan.rows:
-            part, args = messages[: row.count], thinking_args(row.enable_thinking)
+        wanted = [(row.count, row.enable_thinking) for row in plan.rows]
+        for count, setting in wanted if plan.accepted is None else [*wanted, plan.accepted]:
+            part, args = messages[:count], thinking_args(setting)
             text = None if self._renderer is None else self._renderer.render(part, tools, False, args)
             if text is None:
                 try:
@@ -135,79 +162,91 @@ class FastPath:
                 except TemplateRefused:
                     return None
             texts.append(text)
-        return texts
+        return texts[: len(wanted)]
 
-    def _mask(
-        self,
-        conversations: Sequence[Conversation],
-        texts: list[str],
-        waiting: list[tuple[int, _Known, Plan]],
-        made: list[Supervised | None],
-    ) -> None:
+    def _mask(self, texts: list[str], waiting: list[_Waiting], made: list[Supervised | None]) -> None:
         """Encode the texts and fill in what became of the waiting conversations."""
-        if not texts:
-            return
-        ids, offsets = self._encoder.encode_batch_flat(texts)
-        mask = np.zeros(len(ids), np.bool_)
-        markers = np.flatnonzero(self._is_marker[ids])
-        marked = np.searchsorted(markers, offsets).tolist()
-        edges = offsets.tolist()
+        batch = _Batch(*self._encoder.encode_batch_flat(texts), self._learned.is_marker)
         text = 0
-        for place, known, plan in waiting:
-            conversation = conversations[place]
-            rows: list[TrainingRow] = []
-            dropped: list[Dropped] = list(plan.dropped)
-            usable = True
-            for row in plan.rows:
-                start, end, inside = edges[text], edges[text + 1], markers[marked[text] : marked[text + 1]]
-                text += 1
-                usable = usable and self._row(conversation, row, ids[start:end], mask[start:end], inside - start, rows, dropped)
-            if not usable:
-                made[place] = self._slow(conversation, known)
+        for one in waiting:
+            plan = one.composed.plan
+            fast = batch.rows(one.conversation.row_id, text, plan.rows, [*plan.dropped], self.supervision)
+            text += len(plan.rows)
+            if fast is None:
+                made[one.place] = self._slow(one.conversation, one.shape)
                 continue
-            made[place] = fast = Supervised(rows, dropped)
+            made[one.place] = fast
             self._report.fast += 1
-            if not known.trusted or self._report.fast % EVERY == 0:
-                made[place] = self._checked(conversation, known, plan, fast)
+            new = not one.composed.seen
+            one.composed.seen = True
+            self._composed += new
+            if self._first_fast is None:
+                self._first_fast = self._given + one.place
+            if not one.composed.check_trust() or (new and self._composed <= FIRST):
+                made[one.place] = self._checked(one, fast, self.target)
+            elif self._report.fast % EVERY == 0:
+                made[one.place] = self._checked(one, fast, self._quick)
 
-    def _row(
-        self,
-        conversation: Conversation,
-        row: RowPlan,
-        ids: np.ndarray[tuple[int], np.dtype[np.int32]],
-        mask: np.ndarray[tuple[int], np.dtype[np.bool_]],
-        markers: np.ndarray[tuple[int], np.dtype[np.int64]],
-        rows: list[TrainingRow],
-        dropped: list[Dropped],
-    ) -> bool:
-        """Add one row, or why it is dropped; False where the slow path has to say."""
-        limit, length = self.supervision.seq_length, len(ids)
-        parts = row.parts_in(ids, markers)
-        if parts is None or (length > limit and self.supervision.overlong == "keep_last_turns"):
-            return False
-        if length > limit and self.supervision.overlong == "drop":
-            dropped.append(Dropped(row.turn, "too_long", f"{length:,} tokens, {limit:,} are the limit."))
-            return True
-        trained = [first for _, first, last in parts if first < last]
-        if not trained or min(trained) >= limit:
-            dropped.append(unsupervised(row.turn, min(trained) if trained else None, limit))
-            return True
-        for _, first, last in parts:
-            mask[first:last] = True
-        cut = next((message for message, first, last in parts if first < limit < last), None)
-        rows.append(TrainingRow(conversation.row_id, row.turn, ids[:limit], mask[:limit], length > limit, row.rewritten, cut))
-        return True
-
-    def _checked(self, conversation: Conversation, known: _Known, plan: Plan, fast: Supervised) -> Supervised:
-        slow = supervise(conversation, self.target, self.supervision)
+    def _checked(self, one: _Waiting, fast: Supervised, target: Target) -> Supervised:
+        slow = supervise(one.conversation, target, self.supervision)
         self._report.checked += 1
         if same(fast, slow):
-            known.trusted = known.plan is plan
-        elif known.trusted and known.plan is plan:
-            self._stopped = f"the fast path gave another row than the slow one for {conversation.row_id or 'a conversation'}"
+            for lesson in one.composed.lessons:
+                lesson.trusted = True
+        elif one.composed.trusted:
+            self._stopped = f"the fast path gave another row than the slow one for {one.conversation.row_id or 'a conversation'}"
+            self._invalidate()
         else:
-            known.plan, known.failures = None, _LESSONS
+            for lesson in one.composed.lessons:
+                lesson.failures += not lesson.trusted
+            self._shapes.clear()
         return slow
+
+    def _invalidate(self) -> None:
+        """Say that what was given before this batch may be wrong."""
+        if self._report.invalid_since is None and self._first_fast is not None and self._first_fast < self._given:
+            self._report.invalid_since = self._first_fast
+
+
+class _Batch:
+    """Many rows in two flat arrays: `ids` int32 and `mask` bool, both `[tokens]`."""
+
+    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64], is_marker: NDArray[np.bool_]) -> None:
+        """`offsets` int64 `[rows + 1]`; `is_marker` bool `[vocabulary]`."""
+        self.ids, self.mask = ids, np.zeros(len(ids), np.bool_)
+        markers = np.flatnonzero(is_marker[ids])
+        self._bytes, self._marker_bytes = ids.tobytes(), ids[markers].tobytes()
+        self._edges: list[int] = offsets.tolist()
+        self._marked: list[int] = np.searchsorted(markers, offsets).tolist()
+        self._markers: list[int] = markers.tolist()
+
+    def rows(self, row_id: str, text: int, plans: Sequence[RowPlan], dropped: list[Dropped], choices: Supervision) -> Supervised | None:
+        """What becomes of a conversation whose rows are the texts from number `text` on; None where the slow path has to say."""
+        limit = choices.seq_length
+        rows: list[TrainingRow] = []
+        for number, row in enumerate(plans, text):
+            start, end, first = self._edges[number], self._edges[number + 1], self._marked[number]
+            if self._marker_bytes[first * 4 : self._marked[number + 1] * 4] != row.markers:
+                return None
+            parts = row.parts_in(self._bytes, end, self._markers, first)
+            length = end - start
+            if parts is None or (length > limit and choices.overlong == "keep_last_turns"):
+                return None
+            if length > limit and choices.overlong == "drop":
+                dropped.append(Dropped(row.turn, "too_long", f"{length:,} tokens, {limit:,} are the limit."))
+                continue
+            cutting = start + limit
+            earliest = min([begin for _, begin, last in parts if begin < last], default=None)
+            if earliest is None or earliest >= cutting:
+                dropped.append(unsupervised(row.turn, None if earliest is None else earliest - start, limit))
+                continue
+            for _, begin, last in parts:
+                self.mask[begin:last] = True
+            long = length > limit
+            cut = next((message for message, begin, last in parts if begin < cutting < last), None) if long else None
+            kept = cutting if long else end
+            rows.append(TrainingRow(row_id, row.turn, self.ids[start:kept], self.mask[start:kept], long, row.rewritten, cut))
+        return Supervised(rows, dropped)
 
 
 def same(one: Supervised, other: Supervised) -> bool:

@@ -1,7 +1,7 @@
-"""What the fast path knows of one kind of conversation: which texts to render, and where in their tokens the trained turns lie.
+"""Where the trained turns of a row lie in its tokens, in terms of added tokens (markers) and distances from them.
 
-Learned from rows that the slow path made: every edge is an added token (a marker) and a distance from it, with the tokens between,
-so that on another row of that kind each edge proves itself or the row is left to the slow path. It knows tokens, not text.
+Learned from rows that the slow path made: every edge is a marker and a distance from it, with the tokens between, so that on another
+row each edge proves itself or the row is left to the slow path. It knows tokens, not text.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,8 @@ Places = NDArray[np.int64]
 
 _LONGEST_EDGE = 48
 """Tokens between a marker and an edge that the template can be believed to have written."""
+_WIDTH = 4
+"""Bytes of a token id (int32): tokens are compared as slices of bytes, which takes a tenth of the time of small arrays."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,16 @@ class Edge:
     shift: int
     ids: bytes
 
-    def find(self, ids: Ids, markers: Sequence[int]) -> int | None:
-        """The place in `ids` (one row) whose markers stand at `markers`; None where other tokens stand beside the marker."""
-        place = markers[self.marker]
+    def find(self, ids: bytes, markers: Sequence[int], first: int) -> int | None:
+        """The place in `ids` (int32 bytes); `markers`: places, those of this row from number `first` on. None where other tokens stand."""
+        place = markers[first + self.marker]
         edge = place + self.shift
-        between = ids[place:edge] if self.shift >= 0 else ids[max(edge, 0) : place]
-        return edge if between.tobytes() == self.ids else None
+        between = ids[place * _WIDTH : edge * _WIDTH] if self.shift >= 0 else ids[max(edge, 0) * _WIDTH : place * _WIDTH]
+        return edge if between == self.ids else None
+
+    def moved(self, markers: int) -> "Edge":
+        """The same edge in a row with so many markers before."""
+        return Edge(self.marker + markers, self.shift, self.ids)
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,20 @@ class PartPlan:
     message: int
     first: Edge
     last: Edge
-    boundary: Edge
+    boundary: Edge | None
     proofs: tuple[Edge, ...]
-    other_than: int | None
+    other_than: bytes | None
+
+    def moved(self, message: int, markers: int) -> "PartPlan":
+        """The same turn as message `message` (less what it was) of a row with so many markers before."""
+        boundary = None if self.boundary is None else self.boundary.moved(markers)
+        proofs = tuple(proof.moved(markers) for proof in self.proofs)
+        return PartPlan(self.message + message, self.first.moved(markers), self.last.moved(markers), boundary, proofs, self.other_than)
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """All of them."""
+        return (self.first, self.last, *([] if self.boundary is None else [self.boundary]), *self.proofs)
 
 
 @dataclass(frozen=True)
@@ -62,70 +79,50 @@ class RowPlan:
     markers: bytes
     parts: tuple[PartPlan, ...]
 
-    def parts_in(self, ids: Ids, markers: Places) -> list[tuple[int, int, int]] | None:
-        """(message, first, last) of each trained turn in the row's tokens; None where something is not as it was learned."""
-        if ids[markers].tobytes() != self.markers:
-            return None
-        places = markers.tolist()
+    def parts_in(self, ids: bytes, end: int, markers: Sequence[int], first: int) -> list[tuple[int, int, int]] | None:
+        """(message, first, last) of each trained turn, places in `ids`; None where an edge is not as it was learned.
+
+        `ids`: int32 bytes of a batch, `end`: where this row ends in it, `markers`: the places of its markers from number `first` on.
+        """
         found: list[tuple[int, int, int]] = []
         for part in self.parts:
-            first, last = part.first.find(ids, places), part.last.find(ids, places)
-            boundary = first if part.boundary is part.first else part.boundary.find(ids, places)
-            if first is None or last is None or boundary is None or last > len(ids):
+            start, last = part.first.find(ids, markers, first), part.last.find(ids, markers, first)
+            boundary = start if part.boundary is None else part.boundary.find(ids, markers, first)
+            if start is None or last is None or boundary is None or last > end:
                 return None
-            if part.other_than is not None and boundary < len(ids) and ids[boundary] == part.other_than:
+            if part.other_than is not None and boundary < end and ids[boundary * _WIDTH : (boundary + 1) * _WIDTH] == part.other_than:
                 return None
-            if any(proof.find(ids, places) is None for proof in part.proofs):
-                return None
-            found.append((part.message, min(first, last), last))
+            for proof in part.proofs:
+                if proof.find(ids, markers, first) is None:
+                    return None
+            found.append((part.message, min(start, last), last))
         return found
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All rows of a kind of conversation, and what is dropped of each."""
+    """All rows of a conversation, and what is dropped of it. `accepted`: whether the whole must be rendered besides, to be accepted."""
 
     rows: tuple[RowPlan, ...]
     dropped: tuple[Dropped, ...]
+    accepted: tuple[int, bool | None] | None = None
 
 
-def learn_plan(drafts: Sequence[Draft], dropped: Sequence[Dropped], supervision: Supervision, is_marker: NDArray[np.bool_]) -> Plan | None:
-    """The plan of the kind that these drafts show; None where they depend on more than the kind. `is_marker`: bool `[vocabulary]`."""
-    if not drafts or any(drop.reason not in ("before_first_user", "flagged_off") for drop in dropped):
-        return None
-    if any(draft.removed for draft in drafts):
-        return None
-    rows = [_row(draft, supervision, is_marker) for draft in drafts]
-    whole = [row for row in rows if row is not None]
-    return Plan(tuple(whole), tuple(dropped)) if len(whole) == len(rows) else None
+def learn_part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, markers: Places, setting: bool | None) -> PartPlan | None:
+    """The edges of a turn, its markers counted from the row's first; None where they depend on more than the turn's kind.
 
-
-def _row(draft: Draft, supervision: Supervision, is_marker: NDArray[np.bool_]) -> RowPlan | None:
-    ids = np.array(draft.text.ids, np.int32)
-    markers = np.flatnonzero(is_marker[ids])
-    parts: list[PartPlan] = []
-    for part in draft.parts:
-        planned = _part(part, draft, supervision, ids, markers)
-        if planned is None:
-            return None
-        parts.append(planned)
-    return RowPlan(draft.turn, draft.text.count, draft.text.enable_thinking, draft.rewritten, ids[markers].tobytes(), tuple(parts))
-
-
-def _part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, markers: Places) -> PartPlan | None:
+    `ids` int32 and `markers` int64: the row's tokens and where its markers stand; `setting`: the turn's expected thinking setting.
+    """
     renders = draft.text.renders
-    other_than: int | None = None
+    other_than: bytes | None = None
     try:
         turn = measure_turn(renders, part.message, supervision.thinking)
         prompt_text = renders.text(part.message, True, turn.enable_thinking)
         history = renders.ids(part.message, False, turn.enable_thinking)
     except (BoundaryUnstable, TemplateRefused, UnencodableText):
         return None
-    template = renders.target.template
-    if template.takes_thinking and "enable_thinking" not in template.args and supervision.thinking == "auto":
-        reasons = bool(str(renders.messages[part.message].get("reasoning_content") or "").strip())
-        if turn.enable_thinking is not reasons:
-            return None
+    if turn.enable_thinking is not setting:
+        return None
     if turn.boundary < len(turn.prompt_ids) and turn.text.startswith(prompt_text):
         return None  # the tokenizer merges across the boundary: this depends on the words
     if turn.prompt_ids[: len(history)] != history:
@@ -133,11 +130,11 @@ def _part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, markers:
     prompt = turn.prompt_ids[len(history) :]
     shared = next(size for size in range(len(prompt), -1, -1) if draft.text.ids[part.boundary - size : part.boundary] == prompt[:size])
     if shared < len(prompt):
-        other_than = prompt[shared]
+        other_than = np.int32(prompt[shared]).tobytes()
     first = _before(part.first, ids, markers)
     last = _nearest(part.last, ids, markers)
-    boundary = first if part.boundary == part.first else _before(part.boundary, ids, markers)
-    if first is None or last is None or boundary is None:
+    boundary = None if part.boundary == part.first else _before(part.boundary, ids, markers)
+    if first is None or last is None or (boundary is None and part.boundary != part.first):
         return None
     proofs: list[Edge] = []
     following = markers[np.searchsorted(markers, part.end) :]

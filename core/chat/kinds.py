@@ -8,11 +8,18 @@ from collections.abc import Iterable
 import jinja2.nodes
 
 from core.chat.choices import Supervision
-from core.chat.encoding import UnencodableText
+from core.chat.encoding import UnencodableText, checked
 from core.chat.target import Target
 from core.conversation import Conversation, Message
 
-Kind = tuple[object, ...]
+MessageKind = tuple[str, int, int, bool | None]
+"""Role; how much content and reasoning there is in one number; how many tool calls; its training flag where that is a choice."""
+
+Kind = tuple[bool, tuple[MessageKind, ...]]
+"""Whether there are tools, and the kind of every message."""
+
+REASONS = 9
+"""A shape of at least this much has reasoning to print."""
 
 _TEXT_METHODS = frozenset({"startswith", "endswith", "split", "rsplit", "replace", "find", "index", "count", "partition", "rpartition"})
 _MADE_BY_NFC = frozenset("K;`")
@@ -25,46 +32,48 @@ class KindReader:
     def __init__(self, target: Target, supervision: Supervision) -> None:
         self._encoder = target.encoder
         self._flags = supervision.turns == "flagged"
+        self._answers = not supervision.reasoning
         guarded = target.forgeries.guarded
         self._words = tuple(sorted(set(_needles(guarded)) | set(_looked_for(target)), key=lambda word: (len(word), word)))
         self._plain_normalizer = self._encoder.normalizers <= {"NFC"} and not any(_MADE_BY_NFC & set(word) for word in self._words)
 
     def of(self, conversation: Conversation) -> Kind | None:
         """Its kind; None where a word in it could be a special token, or something that the template looks for."""
-        parts: list[object] = [bool(conversation.tools)]
         strings: list[str] = []
-        parts += [self._message(message, strings) for message in conversation.messages]
+        if self._answers and any(message.reasoning_content and message.content[:1].isspace() for message in conversation.messages):
+            return None  # where the answer begins depends on how its blanks are merged with what stands before
+        kinds = tuple([self._message(message, strings) for message in conversation.messages])
         if conversation.tools:
             _collect(conversation.tools, strings)
         text = "\n".join(strings)
-        if any(word in text for word in self._words):
-            return None
-        if not (self._plain_normalizer or text.isascii()):
-            try:
-                text = self._encoder.normalize(text)
-            except UnencodableText:  # no Unicode: the slow path says so
+        for word in self._words:
+            if word in text:
                 return None
-            if any(word in text for word in self._words):
+        if not text.isascii():
+            try:  # minijinja would print a lone surrogate as something else
+                text = checked(text) if self._plain_normalizer else self._encoder.normalize(text)
+            except UnencodableText:
                 return None
-        return tuple(parts)
+            if not self._plain_normalizer and any(word in text for word in self._words):
+                return None
+        return bool(conversation.tools), kinds
 
-    def _message(self, message: Message, strings: list[str]) -> object:
+    def _message(self, message: Message, strings: list[str]) -> MessageKind:
         content, reasoning = message.content, message.reasoning_content
         strings.append(content)
-        shape = 1 if content and not content.isspace() else 0
+        shape = 0 if not content else 2 if content.isspace() else 1
         if reasoning is not None:
             strings.append(reasoning)
-            shape += 4 if reasoning and not reasoning.isspace() else 2
-        calls = len(message.tool_calls)
-        if calls:
-            for call in message.tool_calls:
-                strings += (call.id, call.name)
-                _collect(call.arguments, strings)
+            shape += 3 if not reasoning else 6 if reasoning.isspace() else REASONS
+        calls = message.tool_calls
+        for call in calls:
+            strings += (call.id, call.name)
+            _collect(call.arguments, strings)
         if message.tool_call_id is not None:
             strings.append(message.tool_call_id)
         if message.name is not None:
             strings.append(message.name)
-        return (message.role, shape, calls, message.train) if self._flags else (message.role, shape, calls)
+        return message.role, shape, len(calls), message.train if self._flags else None
 
 
 def _collect(value: object, strings: list[str]) -> None:

@@ -92,6 +92,12 @@ class Target:
                 texts.append(self.template.render(chat))
         return FastEncoder(self.encoder, texts)
 
+    def with_encoder(self, encoder: TokenizerEncoder) -> "Target":
+        """The same target with an encoder that gives the same ids; what was learned of it is kept."""
+        other = replace(self, encoder=encoder)
+        other.__dict__.update({"frame": self.frame, "forgeries": self.forgeries, "stop_ids": self.stop_ids})
+        return other
+
     @cached_property
     def piecewise(self) -> "Target":
         """The same target with an encoder that remembers pieces, to look at one long conversation."""

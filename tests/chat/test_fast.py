@@ -184,9 +184,10 @@ def test_a_wrong_plan_is_found_by_the_sample_and_ends_the_fast_path(targets, mon
     chats = [retold(SHAPES[3], words) for words in "abcdefgh"]
     path.supervise_batch(chats[:4])
     real = module.RowPlan.parts_in
-    monkeypatch.setattr(module.RowPlan, "parts_in", lambda self, ids, markers: [(m, f + 1, e) for m, f, e in real(self, ids, markers)])
+    monkeypatch.setattr(module.RowPlan, "parts_in", lambda *args: [(message, first + 1, last) for message, first, last in real(*args)])
     assert_equal(path, chats, choices, target)
     assert any("another row than the slow one" in reason for reason in path.report.reasons)
+    assert path.report.invalid_since is not None and path.report.invalid_since < 4
 
 
 def test_a_lone_surrogate_is_a_reason_not_a_crash(targets):
