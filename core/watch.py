@@ -19,7 +19,7 @@ class Progress:
     """Where the work stands: `done` of `total` (None while unknown), counted in `unit` ("rows", "tokens", "steps").
 
     `phase` is a short word for people ("import openorca", "capture hidden states"). `counts` are further live figures
-    (rows kept, dropped by reason, ...), each shown as it is.
+    (rows kept, dropped by reason, ...), each shown as it is; `sources` the same kind of figures for each source by its name.
     """
 
     phase: str
@@ -27,6 +27,7 @@ class Progress:
     total: int | None
     unit: str
     counts: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Watcher(Protocol):

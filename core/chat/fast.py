@@ -40,6 +40,7 @@ class FastReport:
     `fast`, `slow`: conversations by path; `checked`: those of the fast path that were made again; `kinds`: standings of a message
     that were learned. `invalid_since`: set when a check failed: of all conversations given to this path, in their order, those from this
     number (from 0) up to the batch that failed may be wrong and must be made again; that batch and later ones are right.
+    `mismatched`: how many checks failed on what was trusted, for callers whose earlier rows came from other paths of the same kind.
     """
 
     renderer: str
@@ -50,6 +51,7 @@ class FastReport:
     checked: int = 0
     kinds: int = 0
     invalid_since: int | None = None
+    mismatched: int = 0
 
 
 @dataclass
@@ -204,6 +206,7 @@ class FastPath:
 
     def _invalidate(self) -> None:
         """Say that what was given before this batch may be wrong."""
+        self._report.mismatched += 1
         if self._report.invalid_since is None and self._first_fast is not None and self._first_fast < self._given:
             self._report.invalid_since = self._first_fast
 

@@ -79,6 +79,7 @@ class RunContext:
                 "total": progress.total,
                 "unit": progress.unit,
                 "counts": dict(progress.counts),
+                "sources": {name: dict(figures) for name, figures in progress.sources.items()},
                 "rate": rate,
                 "seconds_left": left,
                 "updated_at": time.time(),

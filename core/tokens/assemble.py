@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.chat import check_source_mask
 from core.errors import MixdownError
 from core.mix import Plan, Recipe
 from core.sources import Library
@@ -40,7 +41,9 @@ class _Sums:
 
 
 def assemble(folder: Path, units: Sequence[Unit], recipe: Recipe, *, made: Plan, library: Library, target: dict[str, Any]) -> Manifest:
-    """Write everything beside the shards; raises `NothingToTrain` where a source with conversations has no row."""
+    """Write everything beside the shards; raises `NothingToTrain` where a source with conversations has no row, and
+    `DegenerateMask` where every token of one is trained on.
+    """
     train = [unit for unit in units if unit.kind == "train"]
     held = [unit for unit in units if unit.kind == "heldout"]
     sums = _sum(folder, train, held, target["vocab_size"])
@@ -104,6 +107,7 @@ def _check_sources(counts: dict[str, SourceCounts]) -> None:
                 f"Not one of the {source.conversations:,} conversations of {name} can be trained on ({why}): "
                 "look at one on the Preview page, or take the source out of the recipe."
             )
+        check_source_mask(name, source.conversations, source.tokens, source.trainable_tokens)
     if not any(source.rows for source in counts.values()):
         raise NothingToTrain("Every picked conversation is held out for validation: lower the validation share or raise the budget.")
 

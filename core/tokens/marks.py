@@ -8,10 +8,11 @@ import numpy as np
 
 from core.mix import Selection
 from core.tokens.heldout import HeldOutRecord, hold_out
-from core.tokens.shards import shard_name
+from core.tokens.shards import shard_name, write_whole
 from core.tokens.units import Pulse, Unit, UnitRecord, Workbench, run_unit
 
 _FOLDER = ".units"
+_DOUBT = "doubt"
 _FEWEST, _MOST, _PARTS = 128, 4096, 64
 
 
@@ -42,6 +43,22 @@ def make_marks(folder: Path) -> None:
 def remove_marks(folder: Path) -> None:
     """Remove every mark, before the folder is published."""
     shutil.rmtree(folder / _FOLDER)
+
+
+def forget_unit(folder: Path, unit: Unit) -> None:
+    """Remove the unit's mark, so that it is done again."""
+    _mark(folder, unit).unlink()
+
+
+def doubt(folder: Path, why: str) -> None:
+    """Note, for this run and whoever resumes it, that the fast path gave a wrong row and is not to be used again here."""
+    write_whole(folder / _FOLDER / _DOUBT, why.encode())
+
+
+def doubted(folder: Path) -> str | None:
+    """Why the fast path is not to be used here, None where nothing speaks against it."""
+    path = folder / _FOLDER / _DOUBT
+    return path.read_text() if path.is_file() else None
 
 
 def is_done(folder: Path, unit: Unit) -> bool:

@@ -6,7 +6,7 @@ resuming is doing the units without a mark.
 
 import hashlib
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ from core.errors import MixdownError
 from core.mix import Plan, Recipe, plan, select
 from core.sources import Library
 from core.tokens.assemble import assemble
-from core.tokens.manifest import SourceCounts, added
-from core.tokens.marks import do_unit, heldout_record, is_done, make_marks, remove_marks, train_record, units_of
+from core.tokens.live import Live
+from core.tokens.marks import do_unit, doubt, doubted, forget_unit, is_done, make_marks, remove_marks, train_record, units_of
 from core.tokens.provenance import source_states, versions
 from core.tokens.report import TokenizeReport
 from core.tokens.staging import check_output, publish, staged
 from core.tokens.target import fingerprint
-from core.tokens.units import Means, Unit, Workbench
+from core.tokens.units import SLOW, Encoder, Means, Unit, Workbench
 from core.tokens.verify import verify
 from core.tokens.workers import run_tasks
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
@@ -46,7 +46,7 @@ def tokenize(
     workers: int = 1,
     overwrite: bool = False,
     resume: bool = False,
-    encoder: str = "auto",
+    encoder: Encoder = "auto",
     watcher: Watcher | None = None,
 ) -> TokenizeReport:
     """Make the dataset of `recipe` at the folder `out`: plan, pick, render, encode, mask, write, verify, then give it its name.
@@ -82,17 +82,17 @@ def tokenize(
 class _Job:
     workspace: Workspace
     recipe: Recipe
-    encoder: str
+    encoder: Encoder
     library: Library
     plan: Plan
     bench: Workbench
     units: list[Unit]
     states: dict[str, str]
     target: dict[str, Any]
-    live: "_Live"
+    live: Live
 
     @classmethod
-    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: str) -> "_Job":
+    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: Encoder) -> "_Job":
         """Everything that can fail for the caller's reasons, before anything is written."""
         library = Library(workspace)
         made = plan(recipe, library)
@@ -101,7 +101,7 @@ class _Job:
         states = source_states(library, made)
         units = units_of(select(recipe, made, library))
         total = sum(len(unit.row) for unit in units)
-        return cls(workspace, recipe, encoder, library, made, bench, units, states, fingerprint(bench.target, recipe), _Live(total))
+        return cls(workspace, recipe, encoder, library, made, bench, units, states, fingerprint(bench.target, recipe), Live(total))
 
     @property
     def key(self) -> str:
@@ -116,9 +116,24 @@ class _Job:
         for unit in finished:
             self.live.pass_by(len(unit.row))
             self.live.take(folder, unit)
+        self.live.start()
+        if not doubted(folder):
+            self._do(folder, self.encoder, workers, watcher)
+        why = doubted(folder) or self._mismatch(folder)
+        if why:
+            doubt(folder, why)
+            for unit in self._made_fast(folder):
+                self.live.give_back(folder, unit)
+                forget_unit(folder, unit)
+            self._do(folder, SLOW, workers, watcher)
+        return len(finished)
+
+    def _do(self, folder: Path, encoder: Encoder, workers: int, watcher: Watcher) -> None:
+        """Do every unit without a mark."""
         names = tuple(part.name for part in self.plan.sources)
+        here = encoder == self.encoder and workers <= 1
         bench = replace(self.bench, folder=folder)
-        open_bench = partial(Workbench.open, self.workspace, self.recipe, names, folder, self.encoder) if workers > 1 else lambda: bench
+        open_bench = (lambda: bench) if here else partial(Workbench.open, self.workspace, self.recipe, names, folder, encoder)
 
         def progress(count: int, unit: Unit | None) -> None:
             self.live.pass_by(count)
@@ -128,11 +143,25 @@ class _Job:
 
         waiting = [unit for unit in self.units if not is_done(folder, unit)]
         run_tasks(waiting, do_unit, open_bench, workers=workers, watcher=watcher, progress=progress)
-        return len(finished)
+
+    def _mismatch(self, folder: Path) -> str | None:
+        """What the fast path says of the wrong row it was caught on in some unit; then its other rows may be wrong too."""
+        means = (train_record(folder, unit).means for unit in self._training)
+        return next((", ".join(one.reasons) for one in means if one.mismatched), None)
+
+    def _made_fast(self, folder: Path) -> list[Unit]:
+        """The finished units that the fast path had a part in."""
+        return [unit for unit in self._training if is_done(folder, unit) and train_record(folder, unit).means.fast]
+
+    @property
+    def _training(self) -> list[Unit]:
+        return [unit for unit in self.units if unit.kind == "train"]
 
     def means(self, folder: Path) -> Means:
         """How the rows of all units were made."""
-        return sum((train_record(folder, unit).means for unit in self.units if unit.kind == "train"), Means("", ""))
+        why = doubted(folder)
+        begin = Means("", "", [f"{why}; every row was made by the slow path"] if why else [])
+        return sum((train_record(folder, unit).means for unit in self._training), begin)
 
     def check_sources(self) -> None:
         """Raise `SourceChanged` when a source is not what it was before the work."""
@@ -140,27 +169,3 @@ class _Job:
         changed = [name for name, state in self.states.items() if now[name] != state]
         if changed:
             raise SourceChanged(f"{', '.join(changed)} was imported again while it was tokenized: run again.")
-
-
-@dataclass
-class _Live:
-    """The figures a watcher sees."""
-
-    total: int
-    done: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: {"rows": 0, "tokens": 0, "trainable_tokens": 0, "dropped": 0})
-
-    def pass_by(self, count: int) -> None:
-        self.done += count
-
-    def take(self, folder: Path, unit: Unit) -> None:
-        if unit.kind == "heldout":
-            self.counts = added(self.counts, {"heldout": heldout_record(folder, unit).counts.prompts})
-            return
-        made = sum(train_record(folder, unit).counts.values(), SourceCounts())
-        dropped = sum(made.dropped.values())
-        figures = {"rows": made.rows, "tokens": made.tokens, "trainable_tokens": made.trainable_tokens, "dropped": dropped}
-        self.counts = added(self.counts, figures)
-
-    def progress(self) -> Progress:
-        return Progress("tokenize", self.done, self.total, "conversations", dict(self.counts))

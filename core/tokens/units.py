@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.chat import FastPath, Supervised, Supervision, Target
 from core.conversation import Conversation
@@ -28,6 +30,11 @@ BATCH = 256
 
 ROWS = 256
 """Rows of a record batch, whatever `BATCH` is: a shard's bytes do not depend on how its conversations were read."""
+
+Encoder = Literal["auto", "hf", "slow"]
+"""What a workbench makes rows with: "auto" (fastokens where it proves equal), "hf" (never fastokens), "slow" (row by row, no fast path)."""
+
+SLOW: Encoder = "slow"
 
 Pulse = Callable[[int], None]
 """Told how many conversations are through; may raise to stop."""
@@ -60,7 +67,8 @@ class Drop:
 class Means:
     """How a unit's rows were made, which never changes what they are: what rendered and encoded at its end, why not the fast ones.
 
-    `fast`, `slow`: conversations by path; `checked`: those of the fast path that the slow one made again.
+    `fast`, `slow`: conversations by path; `checked`: those of the fast path that the slow one made again; `mismatched`: how often one
+    of these came out otherwise although its kind was trusted, which stops the fast path.
     """
 
     renderer: str
@@ -69,11 +77,13 @@ class Means:
     fast: int = 0
     slow: int = 0
     checked: int = 0
+    mismatched: int = 0
 
     def __add__(self, other: "Means") -> "Means":
         renderer, encoder = _both(self.renderer, other.renderer), _both(self.encoder, other.encoder)
         reasons = list(dict.fromkeys([*self.reasons, *other.reasons]))
-        return Means(renderer, encoder, reasons, self.fast + other.fast, self.slow + other.slow, self.checked + other.checked)
+        fast, slow, checked = self.fast + other.fast, self.slow + other.slow, self.checked + other.checked
+        return Means(renderer, encoder, reasons, fast, slow, checked, self.mismatched + other.mismatched)
 
 
 def _both(one: str, other: str) -> str:
@@ -94,6 +104,8 @@ class UnitRecord:
     frequencies: list[int]
     drops: list[Drop] = field(default_factory=list)
     means: Means = field(default_factory=lambda: Means("", ""))
+    repaired: dict[str, int] = field(default_factory=dict)
+    """Conversations by source that some repair of the import touched."""
 
     def save(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
@@ -123,10 +135,12 @@ class Workbench:
     fast: FastPath
 
     @classmethod
-    def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path, encoder: str = "auto") -> "Workbench":
-        """Load the recipe's target and the library, and prove the fast path. `encoder`: "auto", or "hf" for never fastokens."""
+    def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path, encoder: Encoder = "auto") -> "Workbench":
+        """Load the recipe's target and the library, and prove the fast path."""
         target, supervision = load_target(recipe), supervision_of(recipe)
-        fast = FastPath(target, supervision, encoder=encoder)
+        fast = FastPath(target, supervision, encoder="auto" if encoder == "auto" else "hf")
+        if encoder == SLOW:
+            fast.stop()
         return cls(folder, tuple(names), Library(workspace), target, supervision, recipe.seed, fast)
 
     def batches(self, unit: Unit) -> Iterator[tuple[list[int], list[Conversation]]]:
@@ -177,17 +191,28 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
         frequencies[frequent].tolist(),
         drops,
         _since(before, means_of(bench.fast)),
+        _repaired(unit, bench),
     )
 
 
 def means_of(fast: FastPath) -> Means:
     """What a fast path has used so far."""
     said = fast.report
-    return Means(said.renderer, said.encoder, list(said.reasons), said.fast, said.slow, said.checked)
+    return Means(said.renderer, said.encoder, list(said.reasons), said.fast, said.slow, said.checked, said.mismatched)
 
 
 def _since(before: Means, now: Means) -> Means:
-    return replace(now, fast=now.fast - before.fast, slow=now.slow - before.slow, checked=now.checked - before.checked)
+    fast, slow, checked = now.fast - before.fast, now.slow - before.slow, now.checked - before.checked
+    return replace(now, fast=fast, slow=slow, checked=checked, mismatched=now.mismatched - before.mismatched)
+
+
+def _repaired(unit: Unit, bench: Workbench) -> dict[str, int]:
+    counts = {}
+    for index in sorted(set(unit.source.tolist())):
+        repairs = bench.library.source(bench.names[index]).index()["repairs"]
+        touched = pc.list_value_length(repairs.take(pa.array(unit.row[unit.source == index])))
+        counts[bench.names[index]] = pc.sum(pc.greater(touched, 0)).as_py() or 0
+    return counts
 
 
 def _drops(source: str, row_id: str, made: Supervised) -> list[Drop]:

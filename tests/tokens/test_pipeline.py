@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from core.chat import FastPath, supervise
+from core.chat import DegenerateMask, FastPath, supervise
 from core.errors import InputError
 from core.mix import EmptyLibrary, Recipe, plan, select
 from core.sources import Library, SourceMissing
@@ -216,3 +216,113 @@ def test_the_size_of_a_batch_of_the_fast_path_changes_no_byte(two_sources, recip
     monkeypatch.setattr("core.tokens.units.BATCH", size)
     tokenize(two_sources, recipe, tmp_path / "other")
     assert content(tmp_path / "set") == content(tmp_path / "other")
+
+
+class Wrong:
+    """A fast path that makes one token too many trainable, from its conversation number `start` on (in each process)."""
+
+    def __init__(self, monkeypatch, start: int):
+        self.rows, self.start = 0, start
+        right = FastPath._row
+
+        def row(path, conversation, plan, ids, mask, markers, rows, dropped):
+            before = len(rows)
+            usable = right(path, conversation, plan, ids, mask, markers, rows, dropped)
+            self.rows += 1
+            if len(rows) > before and self.rows > self.start:
+                rows[-1].loss_mask[0] = True
+            return usable
+
+        monkeypatch.setattr(FastPath, "_row", row)
+
+
+@pytest.mark.parametrize("start", [0, 40])
+def test_a_fast_path_caught_on_a_wrong_row_leaves_none_behind(two_sources, recipe, tmp_path, monkeypatch, start):
+    tokenize(two_sources, recipe, tmp_path / "right")
+    with monkeypatch.context() as patch:
+        patch.setattr("core.tokens.units.BATCH", 16)
+        Wrong(patch, start)
+        report = tokenize(two_sources, recipe, tmp_path / "set").to_json()
+    assert content(tmp_path / "set") == content(tmp_path / "right")
+    if start:
+        assert report["paths"]["fast"] == 0
+        assert "another row than the slow one" in report["fallbacks"][0]
+
+
+def test_a_run_stopped_after_a_wrong_row_resumes_without_the_fast_path(two_sources, recipe, tmp_path, monkeypatch):
+    tokenize(two_sources, recipe, tmp_path / "right")
+
+    class Late(Unwatched):
+        latest, back = 0, False
+
+        def progress(self, progress):
+            self.back = self.back or (progress.phase == "tokenize" and progress.done < self.latest)
+            self.latest = progress.done
+
+        def cancelled(self):
+            return self.back
+
+    with monkeypatch.context() as patch, pytest.raises(Cancelled):
+        patch.setattr("core.tokens.units.BATCH", 16)
+        Wrong(patch, 40)
+        tokenize(two_sources, recipe, tmp_path / "set", watcher=Late())
+    report = tokenize(two_sources, recipe, tmp_path / "set", resume=True).to_json()
+    assert report["paths"]["fast"] == 0
+    assert content(tmp_path / "set") == content(tmp_path / "right")
+
+
+def test_a_source_trained_on_whole_is_an_error(two_sources, recipe, tmp_path, monkeypatch):
+    def everything(path, batch):
+        made = [supervise(one, path.target, path.supervision) for one in batch]
+        for one in made:
+            for row in one.rows:
+                row.loss_mask[:] = True
+        return made
+
+    monkeypatch.setattr(FastPath, "supervise_batch", everything)
+    with pytest.raises(DegenerateMask, match="Every token of facts is trained on"):
+        tokenize(two_sources, recipe, tmp_path / "set")
+    assert not [path for path in tmp_path.iterdir() if "set" in path.name]
+
+
+def test_the_progress_says_of_every_source_what_became_of_it(two_sources, recipe, tmp_path):
+    seen = []
+
+    class Seeing(Unwatched):
+        def progress(self, progress):
+            if progress.phase == "tokenize":
+                seen.append(progress)
+
+    tokenize(two_sources, recipe, tmp_path / "set", watcher=Seeing())
+    manifest = Manifest.load(tmp_path / "set")
+    last = seen[-1]
+    assert set(last.sources) == set(manifest.sources)
+    for name, said in manifest.sources.items():
+        figures = last.sources[name]
+        assert {key: figures[key] for key in ("conversations", "kept", "rows", "tokens", "heldout")} == {
+            key: said[key] for key in ("conversations", "kept", "rows", "tokens", "heldout")
+        }
+        assert {key: count for key, count in figures.items() if key.startswith("dropped: ")} == {
+            f"dropped: {reason}": count for reason, count in said["dropped"].items()
+        }
+    assert last.counts["rows"] == manifest.rows
+    assert last.counts["rows_per_second"] > 0 < last.counts["tokens_per_second"]
+    assert last.done == last.total == 300
+
+
+def test_the_progress_counts_conversations_that_the_import_repaired(workspace, add_source, conversation_row, recipe, tmp_path):
+    rows = [conversation_row(("user", f"what is {n}?"), ("assistant", f"it is {n}")) for n in range(40)]
+    for row in rows[:10]:
+        row["messages"].insert(0, {"role": "assistant", "content": ""})
+    add_source("facts", rows)
+    one = Recipe.model_validate(recipe.model_dump() | {"sources": [{"name": "facts", "weight": 1}], "validation": 0.0})
+    seen = []
+
+    class Seeing(Unwatched):
+        def progress(self, progress):
+            seen.append(progress)
+
+    tokenize(workspace, one, tmp_path / "set", watcher=Seeing())
+    last = [progress for progress in seen if progress.phase == "tokenize"][-1]
+    table = Library(workspace).source("facts").index()
+    assert last.sources["facts"]["repaired"] == sum(bool(codes) for codes in table["repairs"].to_pylist()) > 0
