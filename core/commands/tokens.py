@@ -37,6 +37,9 @@ def tokenize(
     encoder: Annotated[
         Literal["auto", "hf", "fastokens"], typer.Option(help="hf: never fastokens; else fastokens where it gives the same ids.")
     ] = "auto",
+    shard_size: Annotated[
+        int | None, typer.Option(help="Conversations per shard file; by default a 64th of all, 128 to 4,096.", min=1)
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset of ours that is there.")] = False,
     resume: Annotated[bool, typer.Option(help="Continue what an interrupted run of this recipe left, or start over.")] = True,
     as_json: AsJSON = False,
@@ -67,6 +70,7 @@ def tokenize(
         out=out.resolve(),
         workers=workers,
         encoder="hf" if encoder == "hf" else "auto",
+        shard_size=shard_size,
         overwrite=overwrite,
         resume=resume,
     )
@@ -105,11 +109,12 @@ def export(
     dataset: Annotated[Path, typer.Argument(help="A dataset's folder.")],
     out: Annotated[Path, typer.Argument(help="The new file.")],
     form: Annotated[
-        Literal["jsonl", "parquet"], typer.Option(help="jsonl: input_ids and loss_mask a line; parquet: all columns.")
+        Literal["jsonl", "parquet", "text"],
+        typer.Option(help="jsonl: input_ids and loss_mask a line; parquet: all columns; text: the rendered conversation a line."),
     ] = "jsonl",
     as_json: AsJSON = False,
 ) -> None:
-    """Write a dataset's rows as JSON Lines of input_ids and loss_mask (SpecForge reads them), or as Parquet."""
+    """Write a dataset's rows as JSON Lines that SpecForge and speculators read, as Parquet, or as rendered text."""
     from core.tokens.exports import export as export_rows
 
     rows = export_rows(dataset, out, form)

@@ -18,6 +18,8 @@ class TokenizeJob(Job):
     resume: bool = True
     """Continue from what an interrupted run of the same recipe finished here, if there is any."""
     encoder: Literal["auto", "hf"] = "auto"
+    shard_size: int | None = None
+    """Conversations per shard; None leaves it to their number."""
 
     @property
     def title(self) -> str:
@@ -41,6 +43,7 @@ class TokenizeJob(Job):
             overwrite=self.overwrite,
             resume=self.resume,
             encoder=self.encoder,
+            shard_size=self.shard_size,
             watcher=watcher,
         )
         return report.to_json()

@@ -16,9 +16,12 @@ _DOUBT = "doubt"
 _FEWEST, _MOST, _PARTS = 128, 4096, 64
 
 
-def units_of(selection: Selection) -> list[Unit]:
-    """The selection cut into units, training ones first: a 64th each, but 128 to 4,096 conversations, whatever the number of workers."""
-    train = _cuts(len(selection))
+def units_of(selection: Selection, shard_size: int | None = None) -> list[Unit]:
+    """The selection cut into units, training ones first: a 64th each, but 128 to 4,096 conversations, whatever the number of workers.
+
+    `shard_size`: conversations per training unit, and so per shard, instead.
+    """
+    train = _cuts(len(selection), shard_size)
     units = [
         Unit("train", number, shard_name(number, len(train)), selection.source[part], selection.row[part])
         for number, part in enumerate(train)
@@ -80,6 +83,6 @@ def _mark(folder: Path, unit: Unit) -> Path:
     return folder / _FOLDER / f"{unit.kind}-{unit.number:05d}.json"
 
 
-def _cuts(count: int) -> list[slice]:
-    size = min(max(-(-count // _PARTS), _FEWEST), _MOST)
+def _cuts(count: int, size: int | None = None) -> list[slice]:
+    size = size or min(max(-(-count // _PARTS), _FEWEST), _MOST)
     return [slice(start, start + size) for start in range(0, count, size)]

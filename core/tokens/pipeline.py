@@ -47,22 +47,24 @@ def tokenize(
     overwrite: bool = False,
     resume: bool = False,
     encoder: Encoder = "auto",
+    shard_size: int | None = None,
     watcher: Watcher | None = None,
 ) -> TokenizeReport:
     """Make the dataset of `recipe` at the folder `out`: plan, pick, render, encode, mask, write, verify, then give it its name.
 
-    The same recipe, library and target give the same bytes for any number of `workers` (processes). Until it is verified nothing stands at
-    `out` that did not before; `overwrite` replaces a dataset of ours, `resume` continues from what an interrupted run of the same recipe
-    finished; `encoder` is "auto" (fastokens where it proves equal) or "hf".
+    The same recipe, library, target and `shard_size` (conversations per shard; None: by how many there are) give the same bytes for any
+    number of `workers` (processes). Until it is verified nothing stands at `out` that did not before; `overwrite` replaces a dataset of
+    ours, `resume` continues from what an interrupted run of the same recipe finished; `encoder` is "auto" (fastokens where it proves
+    equal), "hf" or "slow".
     Raises the errors of planning and loading (`InputError`: nothing was written), `OutputExists`, `OutputUnwritable`,
-    `OutputBusy`, `WriteFailed`, `NothingToTrain`, `SourceChanged`, `VerificationFailed`, `WorkerDied`, `Cancelled`.
+    `OutputBusy`, `WriteFailed`, `NothingToTrain`, `DegenerateMask`, `SourceChanged`, `VerificationFailed`, `WorkerDied`, `Cancelled`.
     """
     started = time.perf_counter()
     watcher = watcher or Unwatched()
     out = out.absolute()
     check_output(out, overwrite=overwrite)
     watcher.progress(Progress("plan", 0, None, "conversations"))
-    job = _Job.prepare(workspace, recipe, encoder)
+    job = _Job.prepare(workspace, recipe, encoder, shard_size)
     with staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
         resumed = job.run(folder, workers, watcher)
         manifest = assemble(folder, job.units, recipe, made=job.plan, library=job.library, target=job.target)
@@ -92,14 +94,14 @@ class _Job:
     live: Live
 
     @classmethod
-    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: Encoder) -> "_Job":
+    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: Encoder, shard_size: int | None) -> "_Job":
         """Everything that can fail for the caller's reasons, before anything is written."""
         library = Library(workspace)
         made = plan(recipe, library)
         names = [part.name for part in made.sources]
         bench = Workbench.open(workspace, recipe, names, Path(), encoder)
         states = source_states(library, made)
-        units = units_of(select(recipe, made, library))
+        units = units_of(select(recipe, made, library), shard_size)
         total = sum(len(unit.row) for unit in units)
         return cls(workspace, recipe, encoder, library, made, bench, units, states, fingerprint(bench.target, recipe), Live(total))
 

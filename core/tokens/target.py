@@ -45,11 +45,16 @@ def vocabulary(target: Target) -> int:
 
 def fingerprint(target: Target, recipe: Recipe) -> dict[str, Any]:
     """What the manifest keeps of the target: path, SHA-256 of tokenizer and template, template arguments, vocabulary size."""
-    tokenizer = Path(target.path) / "tokenizer.json"
     return {
         "path": recipe.target.path,
-        "tokenizer_sha256": hashlib.sha256(tokenizer.read_bytes()).hexdigest() if tokenizer.is_file() else None,
+        "tokenizer_sha256": tokenizer_hash(target),
         "template_sha256": hashlib.sha256(json.dumps(target.template.sources, sort_keys=True).encode()).hexdigest(),
         "template_args": recipe.target.args,
         "vocab_size": vocabulary(target),
     }
+
+
+def tokenizer_hash(target: Target) -> str | None:
+    """SHA-256 (hex) of the target's `tokenizer.json`, None where it has none."""
+    tokenizer = Path(target.path) / "tokenizer.json"
+    return hashlib.sha256(tokenizer.read_bytes()).hexdigest() if tokenizer.is_file() else None

@@ -326,3 +326,12 @@ def test_the_progress_counts_conversations_that_the_import_repaired(workspace, a
     last = [progress for progress in seen if progress.phase == "tokenize"][-1]
     table = Library(workspace).source("facts").index()
     assert last.sources["facts"]["repaired"] == sum(bool(codes) for codes in table["repairs"].to_pylist()) > 0
+
+
+def test_the_size_of_a_shard_is_a_choice_that_changes_no_row(two_sources, recipe, tmp_path):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    tokenize(two_sources, recipe, tmp_path / "small", shard_size=50)
+    one, other = (datasets.load_from_disk(str(tmp_path / name)).with_format(None) for name in ("set", "small"))
+    assert one.to_list() == other.to_list()
+    manifest = Manifest.load(tmp_path / "small")
+    assert len(manifest.shards) == -(-manifest.conversations // 50) > len(Manifest.load(tmp_path / "set").shards)

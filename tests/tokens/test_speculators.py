@@ -45,7 +45,7 @@ print(json.dumps({
     "dtypes": [str(one["loss_mask"].dtype) for one in (made, other)],
     "ids": made["input_ids"][0].tolist(),
     "mask": made["loss_mask"][0].int().tolist(),
-    "errors": [one["error_records"] for one in (made, other)],
+    "errors": [one.get("error_records", 0) for one in (made, other)],
     "same": sorted(key for key in made if key != "loss_mask" and torch.is_tensor(made[key]) and torch.equal(made[key], other[key])),
     "same_mask": torch.equal(made["loss_mask"].long(), other["loss_mask"].long()),
     "same_anchors": same_anchors,
