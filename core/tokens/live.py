@@ -4,7 +4,7 @@ It knows what units report. It does not know who looks.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,7 +80,7 @@ class Live:
             self.sources[name] = {key: count for key, count in now.items() if count or not key.startswith(DROPPED)}
 
 
-def figures_of(counts: SourceCounts, repaired: int) -> Mapping[str, int]:
+def figures_of(counts: SourceCounts, repaired: int) -> dict[str, int]:
     """One source's figures: conversations, how many were kept and repaired, rows, tokens, and drops by reason."""
     names = ("conversations", "kept", "rows", "tokens", "trainable_tokens")
     drops = {DROPPED + reason: count for reason, count in counts.dropped.items()}

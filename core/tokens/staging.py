@@ -3,6 +3,7 @@
 It knows folders, locks and which folders are ours to replace. It does not know what a dataset holds.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -18,6 +19,8 @@ from core.tokens.workers import WorkerDied
 from core.watch import Cancelled
 
 _KEY = "key"
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux's renameat2(2)."""
 
 
 class OutputExists(InputError):
@@ -94,15 +97,27 @@ def check_output(out: Path, *, overwrite: bool) -> None:
 
 
 def publish(partial: Path, out: Path) -> None:
-    """Give the finished folder its name; an older dataset there stays whole until the new one can take its place."""
+    """Give the finished folder its name. An older dataset there is swapped with it in one step, or where that cannot be set aside first."""
     (partial / _KEY).unlink()
     _sync(partial)
     old = _old(out)
-    if out.exists():
-        out.replace(old)
-    partial.replace(out)
+    if out.exists() and exchange(partial, out):
+        partial.replace(old)
+    else:
+        if out.exists():
+            out.replace(old)
+        partial.replace(out)
     _sync(out.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step, so that at no moment either is missing; False where the system or the disk cannot."""
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return int(swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)) == 0
 
 
 def _locked(partial: Path) -> int:
