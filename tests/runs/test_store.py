@@ -13,6 +13,8 @@ import pytest
 
 from core.runs import Busy, Run, RunError, RunMissing, RunStore
 from core.runs.process import ProcessId, group_members
+from core.runs.worker import RunContext
+from core.watch import Progress
 
 ENTRY = "tests.runs.work:run"
 
@@ -157,3 +159,10 @@ def test_an_unknown_or_hostile_id_is_no_run(store: RunStore, name: str) -> None:
     begin(store, "count", to=0)
     with pytest.raises(RunMissing):
         store.get(name)
+
+
+def test_figures_of_each_source_stand_in_the_progress_on_disk(tmp_path: Path) -> None:
+    RunContext(tmp_path).progress(Progress("tokenize", 1, 2, "conversations", {"rows": 1}, {"facts": {"kept": 1, "dropped: too_long": 0}}))
+    progress = json.loads((tmp_path / "progress.json").read_text())
+    assert progress["counts"] == {"rows": 1}
+    assert progress["sources"] == {"facts": {"kept": 1, "dropped: too_long": 0}}
