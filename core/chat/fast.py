@@ -40,7 +40,7 @@ class FastReport:
     `fast`, `slow`: conversations by path; `checked`: those of the fast path that were made again; `kinds`: standings of a message
     that were learned. `invalid_since`: set when a check failed: of all conversations given to this path, in their order, those from this
     number (from 0) up to the batch that failed may be wrong and must be made again; that batch and later ones are right.
-    `mismatched`: how many checks failed on what was trusted, for callers whose earlier rows came from other paths of the same kind.
+    `mismatched`: how often that happened.
     """
 
     renderer: str
@@ -96,6 +96,10 @@ class FastPath:
             if reason and reason not in self._report.reasons:
                 self._report.reasons.append(reason)
         return self._report
+
+    def stop(self) -> None:
+        """Leave everything to the slow path from here on."""
+        self._stopped = self._stopped or "the fast path was not asked"
 
     def supervise_batch(self, conversations: Sequence[Conversation]) -> list[Supervised]:
         """What became of each conversation, in their order; equal to `supervise` on each of them.
@@ -206,8 +210,10 @@ class FastPath:
 
     def _invalidate(self) -> None:
         """Say that what was given before this batch may be wrong."""
+        if self._first_fast is None or self._first_fast >= self._given:
+            return
         self._report.mismatched += 1
-        if self._report.invalid_since is None and self._first_fast is not None and self._first_fast < self._given:
+        if self._report.invalid_since is None:
             self._report.invalid_since = self._first_fast
 
 
