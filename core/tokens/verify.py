@@ -25,6 +25,9 @@ from core.tokens.shards import SCHEMA, STATE_FILE, flat, read_shard, record_of
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
 from core.workspace import Workspace
 
+ROWS_MADE_AGAIN = "rows made again"
+"""The check that compares a sample of the rows with what the slow path makes of their conversations."""
+
 _SHOWN = 3
 """Mistakes of one kind that are spelled out."""
 
@@ -100,13 +103,13 @@ class _Findings:
 
     def rerender(self, folder: Path, manifest: Manifest, workspace: Workspace | None) -> None:
         if workspace is None:
-            self.skip("rows made again", "not looked at: no workspace was given")
+            self.skip(ROWS_MADE_AGAIN, "not looked at: no workspace was given")
             return
         made = rerendered(folder, manifest, workspace)
         if isinstance(made, str):
-            self.skip("rows made again", f"not looked at: {made}")
+            self.skip(ROWS_MADE_AGAIN, f"not looked at: {made}")
         else:
-            self.check("rows made again", made.problems, f"{made.rows} rows of {made.conversations} conversations came out the same")
+            self.check(ROWS_MADE_AGAIN, made.problems, f"{made.rows} rows of {made.conversations} conversations came out the same")
 
     def report(self, rows: int) -> VerifyReport:
         return VerifyReport(rows, tuple(self.checks), tuple(self.problems))

@@ -249,6 +249,17 @@ def test_a_fast_path_caught_on_a_wrong_row_leaves_none_behind(two_sources, recip
         assert "another row than the slow one" in report["fallbacks"][0]
 
 
+def test_wrong_rows_that_only_the_verification_finds_are_made_again(two_sources, recipe, tmp_path, monkeypatch):
+    tokenize(two_sources, recipe, tmp_path / "right")
+    with monkeypatch.context() as patch:
+        patch.setattr("core.chat.fast.EVERY", 10**9)
+        Wrong(patch, 40)
+        report = tokenize(two_sources, recipe, tmp_path / "set").to_json()
+    assert report["paths"]["fast"] == 0
+    assert "sample of the finished rows" in report["fallbacks"][0]
+    assert content(tmp_path / "set") == content(tmp_path / "right")
+
+
 def test_a_run_stopped_after_a_wrong_row_resumes_without_the_fast_path(two_sources, recipe, tmp_path, monkeypatch):
     tokenize(two_sources, recipe, tmp_path / "right")
 
