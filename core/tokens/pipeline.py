@@ -166,7 +166,7 @@ class _Job:
     def _mismatch(self, folder: Path) -> str | None:
         """What the fast path says of the wrong row it was caught on in some unit; then its other rows may be wrong too."""
         means = (train_record(folder, unit).means for unit in self._training)
-        return next((", ".join(one.reasons) for one in means if one.mismatched), None)
+        return next((", ".join(one.reasons) or "the fast path took rows back that it gave before" for one in means if one.mismatched), None)
 
     def _made_fast(self, folder: Path) -> list[Unit]:
         """The finished units that the fast path had a part in."""

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from core.chat import DegenerateMask, FastPath, supervise
+from core.chat.fast import _Batch
 from core.errors import InputError
 from core.mix import EmptyLibrary, Recipe, plan, select
 from core.sources import Library, SourceMissing
@@ -223,17 +224,16 @@ class Wrong:
 
     def __init__(self, monkeypatch, start: int):
         self.rows, self.start = 0, start
-        right = FastPath._row
+        right = _Batch.rows
 
-        def row(path, conversation, plan, ids, mask, markers, rows, dropped):
-            before = len(rows)
-            usable = right(path, conversation, plan, ids, mask, markers, rows, dropped)
+        def rows(batch, *arguments):
+            made = right(batch, *arguments)
             self.rows += 1
-            if len(rows) > before and self.rows > self.start:
-                rows[-1].loss_mask[0] = True
-            return usable
+            if made is not None and made.rows and self.rows > self.start:
+                made.rows[-1].loss_mask[0] = True
+            return made
 
-        monkeypatch.setattr(FastPath, "_row", row)
+        monkeypatch.setattr(_Batch, "rows", rows)
 
 
 @pytest.mark.parametrize("start", [0, 40])
