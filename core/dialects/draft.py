@@ -34,11 +34,18 @@ class Turn:
     part: Part | None = None
     field: str = ""
     native: bool = True
+    train: bool | None = None
+    """What the data say about training on it, None for nothing."""
 
     @property
     def blank(self) -> bool:
         """Whether nothing was said in it."""
         return not self.calls and not self.reasoning and not self.content.strip()
+
+    def take_flag(self, other: "Turn") -> None:
+        """Be trained on no more than the turn that was joined to this one."""
+        if other.train is not None and self.train is not False:
+            self.train = other.train
 
 
 @dataclass(slots=True)

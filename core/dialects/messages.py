@@ -26,6 +26,8 @@ _PAIRS = (
     ("instruction", "output"),
 )
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_FLAGS = ("train", "trainable", "weight", "loss")
+"""Whether a turn is trained on, as a boolean or 0 and 1: `train` (axolotl), `weight` (OpenAI, Mistral), `loss` (ms-swift)."""
 _CALL_IDS = ("tool_call_id", "tool_use_id", "call_id")
 
 
@@ -42,7 +44,10 @@ def read_turns(items: object, handling: Handling, field: str) -> list[Turn]:
             continue
         if not isinstance(item, dict):
             raise Quarantined("bad_message", f"a turn of type {type(item).__name__}", where)
-        turns += _read(item, styles, handling, where)
+        read = _read(item, styles, handling, where)
+        for turn in read:
+            turn.train = _flag(item) if turn.role == "assistant" else None
+        turns += read
     if len({role for role, _ in styles}) > 1 or len({content for _, content in styles if content}) > 1:
         handling.repair("mixed_keys", field=field)
     return join_parts(turns)
@@ -87,6 +92,7 @@ def join_parts(turns: list[Turn]) -> list[Turn]:
         last.content = "\n\n".join(text for text in (last.content, turn.content) if text)
         last.reasoning = "\n\n".join(text for text in (last.reasoning, turn.reasoning) if text) or None
         last.calls += turn.calls
+        last.take_flag(turn)
         last.part = turn.part
     return joined
 
@@ -229,6 +235,12 @@ def _read_result(item: Mapping[str, Any], role: Meaning, content: Any, handling:
         field=field,
         native=role.either or "from" in item,
     )
+
+
+def _flag(item: Mapping[str, Any]) -> bool | None:
+    """What a raw turn says about training on it; False wherever one of its flags does."""
+    found = [bool(item[key]) for key in _FLAGS if isinstance(item.get(key), bool | int | float) and item[key] in (0, 1)]
+    return all(found) if found else None
 
 
 def _id(value: Any) -> str | None:

@@ -106,6 +106,7 @@ def _merged(turns: list[Turn], handling: Handling) -> list[Turn]:
 
 def join(turn: Turn, following: Turn) -> None:
     """Adds what the following turn says to the turn."""
+    turn.take_flag(following)
     turn.content = "\n\n".join(text for text in (turn.content, following.content) if text)
     turn.reasoning = "\n\n".join(text for text in (turn.reasoning, following.reasoning) if text) or None
     turn.calls = turn.calls + following.calls

@@ -142,10 +142,12 @@ def _message(turn: Turn, handling: Handling) -> Message:
             tuple(_call(call, handling) for call in turn.calls),
             clean_text(turn.call_id, handling) if turn.call_id else None,
             clean_text(turn.name, handling) if turn.name else None,
+            turn.train,
         )
     return Message(
         turn.role,
         clean_text(turn.content, handling),
         clean_text(turn.reasoning, handling) if turn.reasoning else None,
         name=clean_text(turn.name, handling) if turn.name else None,
+        train=turn.train,
     )
