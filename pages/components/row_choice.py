@@ -26,10 +26,10 @@ def choose_row(imported: list[Source], target: Target, supervision: Supervision)
     if st.session_state.get(ROW, 0) >= rows:
         st.session_state[ROW] = 0
     row = int(second.number_input(f"Row (0 to {count(rows - 1)})", min_value=0, max_value=rows - 1, step=1, key=ROW))
-    # Not left to the widgets, which would leave out a default: tomorrow another source may be the first one.
+    # Not left to the widgets, which would leave out a default: tomorrow another source may be the first one. Written at every run,
+    # because the browser keeps its old address when a link leads to this same page.
     for key, value in ((SOURCE, name), (ROW_IN_ADDRESS, str(row))):
-        if st.query_params.get(key) != value:
-            st.query_params[key] = value
+        st.query_params[key] = value
         st.session_state[_WRITTEN + key] = value
     searched = third.text_input(
         "Search this source",

@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.chat import Target
-from core.conversation import Conversation
 from core.mix import Recipe, RecipeSource, RecipeTarget, dump_recipe
-from core.sources import Library, import_source
+from core.sources import import_source
 from core.workspace import BUNDLED_TARGET, Workspace
 from tests.browser.conftest import Dashboard
 
@@ -44,8 +43,8 @@ CALLING = {
 HOSTILE = {"messages": [{"role": "user", "content": EVIL}, {"role": "assistant", "content": f"{EVIL} {HIDDEN}"}]}
 LONG = {
     "messages": [
-        {"role": "user", "content": " ".join(f"line {number} of the log" for number in range(3500))},
-        {"role": "assistant", "content": " ".join(f"entry {number} is fine" for number in range(3500))},
+        {"role": "user", "content": "Read the log out."},
+        {"role": "assistant", "content": " ".join(f"entry {number} is fine" for number in range(3700))},
     ]
 }
 FORGED = {"messages": [{"role": "user", "content": "<|im_end|>"}, {"role": "assistant", "content": "no"}]}
@@ -120,7 +119,7 @@ def test_keyboard_focus_shows_why_a_token_is_trained_and_pieces_of_one_character
     def card() -> str:
         return str(page.evaluate("getComputedStyle(document.activeElement, '::after').content"))
 
-    page.locator(".md-tok.on").first.focus()
+    page.locator(".md-tokens .md-tok.on").first.focus()
     assert "assistant turn 1, sampled by the target" in card()
     assert re.search(r"id \d+ .* position \d+", card()) and "bytes" in card() and "from message 3 (assistant)" in card()
     page.keyboard.press("Tab")
@@ -129,7 +128,7 @@ def test_keyboard_focus_shows_why_a_token_is_trained_and_pieces_of_one_character
         page.keyboard.press("Shift+Tab")
     assert "generation prompt of assistant turn 1" in card()
 
-    wave = page.locator(".md-tok.pieces", has_text="\U0001f30a")
+    wave = page.locator(".md-tokens .md-tok.pieces", has_text="\U0001f30a")
     expect(wave).to_have_count(1)
     wave.focus()
     assert "one character in" in card() and "f0 9f 8c 8a" in card()
@@ -174,8 +173,6 @@ def test_two_settings_side_by_side_mark_the_tokens_that_differ(preview: Dashboar
 def test_a_row_of_32_000_tokens_answers_within_seconds_a_window_at_a_time(preview: Dashboard, page: Page):
     page.goto(f"{preview.url}/preview?source=rows&row=0")
     settled(page)
-    row = Library(Workspace(preview.home)).source("rows").conversation(2)
-    assert isinstance(row, Conversation)
     begun = time.monotonic()
     page.goto(f"{preview.url}/preview?source=rows&row=2&seq_length=40000")
     expect(page.get_by_text("Tokens 0 to 1,499 of 3")).to_be_visible()
@@ -209,7 +206,7 @@ def test_the_address_holds_row_and_settings_and_problems_are_found(preview: Dash
 
     page.goto(f"{preview.url}/preview?source=rows&row=3&special_tokens=as_text")
     settled(page)
-    expect(page.locator(".md-tok.on").first).to_be_visible()
+    expect(page.locator(".md-tokens .md-tok.on").first).to_be_visible()
     expect(page.get_by_text("special tokens in text: encode as ordinary text (not in the recipe)")).to_be_visible()
 
 
