@@ -23,6 +23,19 @@ _FEW = 6
 def figures_of(seen: Explanation, limit: int) -> None:
     """What the conversation amounts to, over all rows that it becomes, and what of it is not trained on."""
     facts = [facts_of(row.made, BLOCK) for row in seen.rows]
+    if facts:
+        _numbers(facts, limit)
+    for reason, losses in _by_reason(seen.dropped).items():
+        st.warning(plain(_loss(reason, losses)), icon=":material/block:")
+    for place, row in enumerate(seen.rows):
+        if row.made.cut_turn is not None:
+            where = f"Training row {place + 1}" if len(seen.rows) > 1 else "The row"
+            st.warning(f"{where} is cut in the middle of message {row.made.cut_turn + 1}.", icon=":material/content_cut:")
+        if row.made.history_rewritten:
+            st.caption("The template rewrites history: some turn stands here with another history than the server would send.")
+
+
+def _numbers(facts: list[RowFacts], limit: int) -> None:
     total, trainable = sum(one.tokens for one in facts), sum(one.trainable for one in facts)
     whole, crossing = sum(one.whole_blocks for one in facts), sum(one.crossing_blocks for one in facts)
     figures(
@@ -35,14 +48,6 @@ def figures_of(seen: Explanation, limit: int) -> None:
             (count(crossing), "cross the end of a turn" if crossing != 1 else "crosses the end of a turn"),
         ]
     )
-    for reason, losses in _by_reason(seen.dropped).items():
-        st.warning(plain(_loss(reason, losses)), icon=":material/block:")
-    for place, row in enumerate(seen.rows):
-        if row.made.cut_turn is not None:
-            where = f"Training row {place + 1}" if len(seen.rows) > 1 else "The row"
-            st.warning(f"{where} is cut in the middle of message {row.made.cut_turn + 1}.", icon=":material/content_cut:")
-        if row.made.history_rewritten:
-            st.caption("The template rewrites history: some turn stands here with another history than the server would send.")
 
 
 def _by_reason(dropped: list[Dropped]) -> dict[str, list[Dropped]]:
@@ -96,7 +101,7 @@ def rendered_of(row: ExplainedRow | None, conversation: Conversation, target: Ta
 def tokens_of(row: ExplainedRow | None) -> None:
     """The tokens of one training row, a window at a time."""
     if row is None:
-        st.info("This conversation gives no row to train on.", icon=":material/info:")
+        st.info("This conversation gives no row to train on. Rendered shows what the template writes for it, if it takes it.", icon=":material/info:")
         return
     st.html(legend())
     start = _window(len(row.tokens), "token-window")
