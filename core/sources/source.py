@@ -8,10 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from core.conversation import Conversation
 from core.sources import shelf
+from core.sources.computed import FOLDER as COMPUTED
+from core.sources.computed import Fill, computed, is_computed
 from core.sources.ledger import Ledger
 from core.sources.origin import Origin
 from core.sources.parts import DamagedLibrary, Group, Parts
@@ -98,6 +101,10 @@ class Source:
         """What a person reads in each row of the index, in the form that searches compare; memory-mapped."""
         return self._search.table().column("text")
 
+    def written(self) -> pa.Table:
+        """The JSON texts `messages` and `tools` (null for none) of each row of the index; memory-mapped."""
+        return self._conversations.table().select(["messages", "tools"])
+
     def conversation(self, row: int) -> Conversation:
         """The conversation of a row of the index. Raises `IndexError` where there is none."""
         return conversation_of(self._conversations.row(row), self.name, self._index.row(row)["row_id"])
@@ -150,6 +157,27 @@ class Source:
     def histogram(self, column: str, *, bins: int = 40, search: str = "", where: Filters | None = None) -> list[Bin]:
         """Equal bins over a number column ("turns", "chars", "tool_calls", …) of the matching rows. Raises `BadQuery`."""
         return histogram(self._table(search), column, bins, search, where or {})
+
+    # Columns worked out when they are asked for
+
+    @property
+    def version(self) -> str:
+        """What tells this import from any other of the name in this workspace."""
+        return self._folder.name
+
+    def computed(self, column: str, fill: Fill, dtype: npt.DTypeLike, width: int | None = None) -> npt.NDArray[Any]:
+        """A column `[rows of the index]` (or `[rows, width]`), made by `fill` the first time and kept beside the rows."""
+        shape = (len(self._index),) if width is None else (len(self._index), width)
+        return computed(self._folder, column, shape, dtype, fill)
+
+    def is_computed(self, column: str) -> bool:
+        """Whether that column is there already."""
+        return is_computed(self._folder, column)
+
+    @property
+    def computed_folder(self) -> Path:
+        """Where files stand that go with this import when it is replaced or removed; may not exist yet."""
+        return self._folder / COMPUTED
 
     # Quarantine
 
