@@ -101,7 +101,7 @@ def rendered_of(row: ExplainedRow | None, conversation: Conversation, target: Ta
 def tokens_of(row: ExplainedRow | None) -> None:
     """The tokens of one training row, a window at a time."""
     if row is None:
-        st.info("This conversation gives no row to train on. Rendered shows what the template writes for it, if it takes it.", icon=":material/info:")
+        st.info("No row to train on comes of this conversation; Rendered shows what the template writes for it.", icon=":material/info:")
         return
     st.html(legend())
     start = _window(len(row.tokens), "token-window")
