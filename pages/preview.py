@@ -15,7 +15,7 @@ from pages.components.raw_row import show_raw
 from pages.components.refusals import refusal_banner
 from pages.components.row_choice import choose_row
 from pages.components.sample_view import sample_view
-from pages.components.supervision_choice import choose_other, choose_supervision, what_differs
+from pages.components.supervision_choice import called, choose_other, choose_supervision, what_differs
 
 _SENTENCE = "What will the target see of a row, and which tokens must the drafter learn to predict? Look before you tokenize."
 
@@ -51,7 +51,7 @@ def _page(recipe: Recipe, imported: list[Source]) -> None:
             against = explain_rows(stored.conversation, other_target, other_supervision)
             theirs = choose_training_row(against, "b_training_row", "Training row on the right", shown)
             changed = "; ".join(what_differs(other_supervision, supervision)) or "the same settings"
-            names = current.target_label(recipe.target.path), f"{current.target_label(other[0].path)}, {changed}"
+            names = called(recipe.target), f"{called(other[0])}, {changed}"
             side_by_side(shown, theirs, names, other_target.path == target.path)
     with raw:
         show_raw(stored.raw)

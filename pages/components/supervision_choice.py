@@ -176,11 +176,12 @@ def _known_targets(recipe: Recipe) -> dict[str, RecipeTarget]:
     known: dict[str, RecipeTarget] = {}
     for target in targets:
         if target not in known.values():
-            known[_label(target)] = target
+            known[called(target)] = target
     return known
 
 
-def _label(target: RecipeTarget) -> str:
+def called(target: RecipeTarget) -> str:
+    """A target as a person tells it from others: its name, and the template and arguments that are not its own."""
     parts = [current.target_label(target.path)]
     if target.template:
         parts.append(target.template.rsplit("/", 1)[-1])
