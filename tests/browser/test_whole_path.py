@@ -59,7 +59,7 @@ def _preview(page: Page) -> None:
     expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
     expect(page.locator(".md-tok.on").first).to_be_visible()
     expect(page.locator(".md-tok:not(.on)").first).to_be_visible()
-    page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Next", exact=True).click()
     expect(page).to_have_url(re.compile(r"row=1"))
     page.get_by_role("tab", name="Conversation").click()
     expect(page.locator(".md-msg.assistant").first).to_be_visible()
