@@ -16,17 +16,22 @@ from core.mix.plan import (
     TokenEstimate,
     plan,
 )
-from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
-from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_text
+from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
+from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
+from core.mix.rules import Contamination, Duplicates, Filters
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
 from core.mix.weights import UnknownPreset, recipe_for
 from core.sources import prompt_hash
 
 __all__ = [
+    "UNITS",
     "Budget",
+    "Contamination",
+    "Duplicates",
     "EmptyLibrary",
     "EmptySource",
     "Estimate",
+    "Filters",
     "HeldOutRow",
     "OtherwiseImported",
     "Plan",
@@ -40,6 +45,7 @@ __all__ = [
     "Shortfall",
     "SpoiltSource",
     "TokenEstimate",
+    "Unit",
     "UnknownPreset",
     "checked_recipe",
     "difference",
@@ -50,6 +56,7 @@ __all__ = [
     "plan",
     "prompt_hash",
     "recipe_for",
+    "recipe_schema",
     "recipe_text",
     "select",
 ]

@@ -1,5 +1,6 @@
 """What differs between two recipes, in lines a person reads. It compares content, never formatting."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.mix.recipe import Recipe
@@ -15,25 +16,34 @@ def difference(old: Recipe, new: Recipe) -> list[str]:
         if name not in now:
             lines.append(f"- {name}")
         elif name not in was:
-            rest = {key: value for key, value in now[name].items() if key != "name" and value is not None and value != {}}
-            lines.append(f"+ {name}: " + ", ".join(f"{key} {_shown(value)}" for key, value in rest.items()))
+            entry = new.source(name)
+            said = entry.model_dump(mode="json", exclude_defaults=True, exclude={"name"}) if entry else {}
+            lines.append(f"+ {name}: " + ", ".join(f"{key} {_shown(value)}" for key, value in _flat(said)))
         else:
             lines += _changes(was[name], now[name], f"{name}: ")
     return lines
 
 
-def _changes(old: dict[str, Any], new: dict[str, Any], where: str) -> list[str]:
-    lines = []
-    for key in [*old, *(key for key in new if key not in old)]:
-        a, b = old.get(key), new.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            lines += _changes(a, b, f"{where}{key}.")
-        elif a != b:
-            lines.append(f"{where}{key} {_shown(a)} → {_shown(b)}")
-    return lines
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any], where: str) -> list[str]:
+    was, now = dict(_flat(old)), dict(_flat(new))
+    keys = [*was, *(key for key in now if key not in was)]
+    return [f"{where}{key} {_shown(was.get(key))} → {_shown(now.get(key))}" for key in keys if was.get(key) != now.get(key)]
+
+
+def _flat(value: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted key, value) of everything that is not a table."""
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            yield from _flat(item, f"{where}{key}.")
+        else:
+            yield f"{where}{key}", item
 
 
 def _shown(value: Any) -> str:
-    if value is None:
+    if value is None or value == []:
         return "(none)"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

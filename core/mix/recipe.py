@@ -3,16 +3,22 @@
 It knows what may stand in a recipe and what each value means. It does not know TOML (`recipe_file`) or any source.
 """
 
+import difflib
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
-from core.dialects import BadPolicy, Policy
+from core.dialects import CODES, BadPolicy, Policy
+from core.mix.rules import MODEL, Contamination, Duplicates, Filters
+from core.sources import DOMAINS
 from core.workspace import checked_name
 
-MODEL = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+Unit = Literal["rows", "tokens", "trainable_tokens"]
+"""What is counted: conversations, tokens of their training rows, or those of them that are trained on."""
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 class RecipeTarget(BaseModel):
@@ -53,8 +59,8 @@ class Budget(BaseModel):
     model_config = MODEL
 
     amount: int | None = Field(default=None, ge=1)
-    unit: Literal["rows"] = "rows"
-    """Rows are conversations: one conversation may become several training rows."""
+    unit: Unit = "rows"
+    """Rows are conversations (one may become several training rows) and include those held out; tokens are those of the others."""
 
 
 class RecipeSource(BaseModel):
@@ -65,11 +71,17 @@ class RecipeSource(BaseModel):
     name: str
     weight: Annotated[float, Field(ge=0)]
     """Its share is its weight over the sum of all weights; 0 leaves the source out."""
+    unit: Unit = "rows"
+    """What the weight weighs: a source with weight 2 in tokens gives as many tokens as one with weight 2 in rows gives rows."""
     max_epochs: float = Field(default=1.0, gt=0)
     """How often each of its rows may be used."""
     max_rows: int | None = Field(default=None, ge=1)
     policy: dict[str, str] = Field(default_factory=dict)
     """Code -> repair, quarantine or keep: what its import must have done about each (`core.dialects.CODES`)."""
+    filters: Filters = Filters()
+    """On top of those for all sources and for its domain."""
+    repairs: dict[str, Literal["keep", "drop"]] = Field(default_factory=dict)
+    """What becomes of rows that were repaired, by the repair's code; "all" stands for every code that is not named."""
 
     @field_validator("name")
     @classmethod
@@ -83,6 +95,17 @@ class RecipeSource(BaseModel):
             Policy.parse(f"{code}={action}" for code, action in value.items())
         except BadPolicy as error:
             raise ValueError(str(error)) from error
+        return value
+
+    @field_validator("repairs")
+    @classmethod
+    def _codes(cls, value: dict[str, str]) -> dict[str, str]:
+        for code in value:
+            if code != "all" and (code not in CODES or CODES[code].kind != "repair"):
+                near = difflib.get_close_matches(code, [*CODES, "all"], n=1)
+                raise ValueError(
+                    f"{code!r} is no repair; " + (f"did you mean {near[0]}?" if near else "the Sources page shows those of a source")
+                )
         return value
 
 
@@ -99,12 +122,26 @@ class Recipe(BaseModel):
     target: RecipeTarget
     supervision: RecipeSupervision = RecipeSupervision()
     budget: Budget = Budget()
+    filters: Filters = Filters()
+    """For every source."""
+    domain_filters: dict[str, Filters] = Field(default_factory=dict)
+    """For every source of a domain."""
+    duplicates: Duplicates = Duplicates()
+    contamination: Contamination = Contamination()
     sources: tuple[RecipeSource, ...] = Field(min_length=1)
 
     @field_validator("name")
     @classmethod
     def _name(cls, value: str) -> str:
         return _usable_name(value)
+
+    @field_validator("domain_filters")
+    @classmethod
+    def _domains(cls, value: dict[str, Filters]) -> dict[str, Filters]:
+        for domain in value:
+            if domain not in DOMAINS:
+                raise ValueError(f"{domain!r} is not a domain; use one of {', '.join(DOMAINS)}")
+        return value
 
     @model_validator(mode="after")
     def _whole(self) -> "Recipe":
@@ -121,14 +158,34 @@ class Recipe(BaseModel):
         """SHA-256 (hex) of what the recipe asks for: its name, formatting, defaults left out and the order of its sources do not count."""
         content = self.model_dump(mode="json", exclude={"name"})
         content["sources"] = sorted(content["sources"], key=lambda source: source["name"])
+        _leave_out(content, Recipe, ("filters", "domain_filters", "duplicates", "contamination"))
         for source in content["sources"]:
-            if not source["policy"]:
-                del source["policy"]
+            _leave_out(source, RecipeSource, ("unit", "filters", "repairs", "policy"))
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def weights_unit(self) -> Unit:
+        """The unit of all weights where they share one, else that of the budget."""
+        units = {source.unit for source in self.sources if source.weight > 0}
+        return units.pop() if len(units) == 1 else self.budget.unit
+
+    @property
+    def needs_tokens(self) -> bool:
+        """Whether what it picks depends on token figures of its sources."""
+        weighed = [source for source in self.sources if source.weight > 0]
+        return self.budget.unit != "rows" or any(source.unit != "rows" for source in weighed)
 
     def source(self, name: str) -> RecipeSource | None:
         """The entry of one source, None where the recipe does not name it."""
         return next((source for source in self.sources if source.name == name), None)
+
+
+def _leave_out(content: dict[str, Any], model: type[BaseModel], later: tuple[str, ...]) -> None:
+    """Take keys that recipes could not have once, and that say nothing here, out of what is hashed: old recipes keep their hash."""
+    for key in later:
+        default = model.model_fields[key].get_default(call_default_factory=True)
+        if content[key] == (default.model_dump(mode="json") if isinstance(default, BaseModel) else default):
+            del content[key]
 
 
 def _usable_name(value: str) -> str:

@@ -19,6 +19,7 @@ from tomlkit.items import AoT, Table
 
 from core.errors import InputError
 from core.mix.recipe import Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget
+from core.mix.rules import Contamination, Duplicates, Filters
 
 _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
     (): Recipe,
@@ -26,6 +27,10 @@ _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
     ("supervision",): RecipeSupervision,
     ("budget",): Budget,
     ("sources",): RecipeSource,
+    ("sources", "filters"): Filters,
+    ("filters",): Filters,
+    ("duplicates",): Duplicates,
+    ("contamination",): Contamination,
 }
 
 
@@ -59,6 +64,12 @@ def checked_recipe(value: Mapping[str, Any], where: str = "the recipe", text: st
         return Recipe.model_validate(value)
     except ValidationError as error:
         raise RecipeError("\n".join(_sentence(mistake, text, where) for mistake in error.errors())) from error
+
+
+def recipe_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a recipe, by which editors complete and check the TOML file."""
+    schema = Recipe.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A Mixdown recipe"}
 
 
 def recipe_text(recipe: Recipe, previous: str | None = None) -> str:
@@ -106,6 +117,9 @@ def _worth_saying(value: dict[str, Any], default: Mapping[str, Any], present: Ma
 def _written(recipe: Recipe, document: TOMLDocument, always: set[str]) -> str:
     value = recipe.model_dump(mode="json", exclude_none=True)
     sources = value.pop("sources")
+    value["domain_filters"] = {
+        domain: filters.model_dump(mode="json", exclude_defaults=True) for domain, filters in recipe.domain_filters.items()
+    }
     default = Recipe(target=recipe.target, sources=recipe.sources).model_dump(mode="json", exclude_none=True)
     wanted = _worth_saying(value, default, document, always) | {"target": _worth_saying(value["target"], {"args": {}}, {}, set())}
     _update(document, wanted)
@@ -138,20 +152,16 @@ def _update_sources(entries: AoT, wanted: dict[str, dict[str, Any]]) -> None:
             del entries[index]
     for entry in entries:
         seen.add(str(entry["name"]))
-        source = wanted[str(entry["name"])]
-        _update(entry, {key: item for key, item in source.items() if key in entry or not _is_default(key, item)})
+        _update(entry, _worth_saying(wanted[str(entry["name"])], _SOURCE_DEFAULTS, entry, _SOURCE_ALWAYS))
     for name, source in wanted.items():
         if name not in seen:
             table: Table = tomlkit.table()
-            for key, item in source.items():
-                if not _is_default(key, item):
-                    table.add(key, item)
+            _update(table, _worth_saying(source, _SOURCE_DEFAULTS, {}, _SOURCE_ALWAYS))
             entries.append(table)
 
 
-def _is_default(key: str, item: Any) -> bool:
-    field = RecipeSource.model_fields[key]
-    return not field.is_required() and bool(item == field.get_default(call_default_factory=True))
+_SOURCE_ALWAYS = {"name", "weight"}
+_SOURCE_DEFAULTS = RecipeSource(name="any", weight=0).model_dump(mode="json", exclude_none=True)
 
 
 def _sentence(mistake: Any, text: str | None, where: str) -> str:
@@ -170,6 +180,8 @@ def _sentence(mistake: Any, text: str | None, where: str) -> str:
 
 def _nearest(location: Sequence[str | int]) -> str:
     part = tuple(item for item in location[:-1] if isinstance(item, str))
+    if part[:1] == ("domain_filters",):
+        part = ("filters",)
     fields = list(_PARTS[part].model_fields) if part in _PARTS else []
     near = difflib.get_close_matches(str(location[-1]), fields, n=1)
     return f"did you mean {near[0]}?" if near else f"remove it, or use one of {', '.join(fields)}"
@@ -188,15 +200,21 @@ def _line(text: str, location: Sequence[str | int]) -> int:
             path: tuple[str | int, ...] = (*_key(many[1]), tables[many[1]])
             header = path
         elif one := re.fullmatch(r"\[\s*([^\]]+?)\s*\]\s*(#.*)?", bare):
-            path = header = _key(one[1])
+            path = header = _with_number(_key(one[1]), tables)
         elif pair := re.match(r"([A-Za-z0-9_.\"'-]+)\s*=", bare):
             path = (*header, *_key(pair[1]))
         else:
             continue
-        depth = len(path) if path == wanted[: len(path)] else 0
+        shared = min(len(path), len(wanted))  # a table inside what is sought counts too: the sought one may have no line of its own
+        depth = shared if path[:shared] == wanted[:shared] else 0
         if depth > best_depth:
             best, best_depth = number, depth
     return best
+
+
+def _with_number(key: tuple[str, ...], tables: Mapping[str, int]) -> tuple[str | int, ...]:
+    """A table inside the last entry of an array of tables: `sources.filters` is `("sources", 2, "filters")`."""
+    return (key[0], tables[key[0]], *key[1:]) if key and key[0] in tables else key
 
 
 def _key(text: str) -> tuple[str, ...]:

@@ -47,6 +47,21 @@ def test_two_recipes_differ_in_readable_lines():
         "a: weight 2 → 3",
         "a: max_rows (none) → 10",
         "- b",
-        "+ c: weight 1, max_epochs 1",
+        "+ c: weight 1",
     ]
     assert difference(recipe(), recipe(name="mix")) == []
+
+
+def test_a_difference_in_rules_names_the_rule():
+    rules = {"filters": {"min_turns": 2, "match": ["a", "b"]}, "duplicates": {"near": True}}
+    source = {"name": "a", "weight": 2, "unit": "tokens", "filters": {"has_tools": True}, "repairs": {"all": "drop"}}
+    new = recipe(**rules, sources=[source, {"name": "b", "weight": 1.5}, {"name": "c", "weight": 1, "filters": {"has_tools": False}}])
+    assert difference(recipe(), new) == [
+        "filters.min_turns (none) → 2",
+        "filters.match (none) → a, b",
+        "duplicates.near no → yes",
+        "a: unit rows → tokens",
+        "a: filters.has_tools (none) → yes",
+        "a: repairs.all (none) → drop",
+        "+ c: weight 1, filters.has_tools no",
+    ]
