@@ -4,22 +4,14 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
-from core.mix.plan import (
-    EmptyLibrary,
-    EmptySource,
-    Estimate,
-    OtherwiseImported,
-    Plan,
-    PlannedSource,
-    Shortfall,
-    SpoiltSource,
-    TokenEstimate,
-    plan,
-)
+from core.mix.measured import Measured, add_measured, load_measured
+from core.mix.plan import EmptyLibrary, EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
 from core.mix.rules import Contamination, Duplicates, Filters
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
+from core.mix.supply import NoFigures, TokenEstimate, estimate_from
+from core.mix.usable import Usable, usable_rows
 from core.mix.weights import UnknownPreset, recipe_for
 from core.sources import prompt_hash
 
@@ -33,6 +25,8 @@ __all__ = [
     "Estimate",
     "Filters",
     "HeldOutRow",
+    "Measured",
+    "NoFigures",
     "OtherwiseImported",
     "Plan",
     "PlannedSource",
@@ -42,15 +36,20 @@ __all__ = [
     "RecipeSupervision",
     "RecipeTarget",
     "Selection",
+    "Shares",
     "Shortfall",
     "SpoiltSource",
     "TokenEstimate",
     "Unit",
     "UnknownPreset",
+    "Usable",
+    "add_measured",
     "checked_recipe",
     "difference",
     "dump_recipe",
+    "estimate_from",
     "first_ranked",
+    "load_measured",
     "load_recipe",
     "parse_recipe",
     "plan",
@@ -59,4 +58,5 @@ __all__ = [
     "recipe_schema",
     "recipe_text",
     "select",
+    "usable_rows",
 ]

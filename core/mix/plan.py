@@ -1,17 +1,20 @@
 """From weights to integer counts, with what was asked and what comes out side by side.
 
-It knows how many rows each source has. It does not pick rows (`sampling`) and knows tokens only as figures it is told.
+It knows how many usable rows each source has. It does not pick rows (`sampling`) and knows tokens only as figures it is told.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from core.dialects import CODES
 from core.errors import InputError
-from core.mix.recipe import Recipe, RecipeSource
+from core.mix.counts import Wanted, counts_of
+from core.mix.recipe import UNITS, Recipe, RecipeSource, Unit
+from core.mix.supply import Supply, TokenEstimate
+from core.mix.usable import Usable, usable_rows
 from core.sources import Library, Source
 
 
@@ -28,32 +31,48 @@ class SpoiltSource(InputError):
 
 
 @dataclass(frozen=True)
-class TokenEstimate:
-    """What one conversation of a source becomes on average, measured on a sample through the template."""
+class Shares:
+    """A source's part of the whole, 0 to 1: what the weights ask for, and what the rows give."""
 
-    tokens: float
-    trainable_tokens: float
-    training_rows: float = 1.0
-    sampled: int = 0
+    requested: float
+    realised: float
 
 
 @dataclass(frozen=True)
 class PlannedSource:
-    """One source's part of the plan. Rows are conversations, shares are fractions of all rows, tokens are estimates or None."""
+    """One source's part of the plan. Rows are conversations (held-out ones too); token figures are None where nobody measured any."""
 
     name: str
     domain: str
     available: int
+    """Usable rows: kept, and past the recipe's filters."""
     rows: int
     epochs: float
     share_requested: float
+    """In the unit of the plan's shares."""
     share_realised: float
     tokens: int | None
+    """Tokens of the training rows; held-out conversations have none."""
     trainable_tokens: int | None
     shortfall: int
     """Rows the weights ask for beyond what the source and its caps give."""
     limit: str | None
     """What binds, in words, where there is a shortfall."""
+    weight: float = 0.0
+    unit: Unit = "rows"
+    cap: int = 0
+    """The most rows the source may give: `max_epochs` times its usable rows, at most `max_rows`."""
+    shares: Mapping[Unit, Shares | None] = field(default_factory=dict)
+    """Requested and realised share in each unit; None while a source of the mix has no figures."""
+    exact: bool = False
+    """Whether the token figures were counted row by row."""
+    tokens_error: float | None = None
+    """Relative error of `tokens` at 95 %: 0 where they are exact."""
+    trainable_error: float | None = None
+    shortfall_tokens: int | None = None
+    """Tokens in the rows that are short."""
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """Rule -> kept rows that are not usable because of it."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +82,63 @@ class Plan:
     sources: tuple[PlannedSource, ...]
     total: int
     budget: int | None
+    budget_unit: Unit = "rows"
+    share_unit: Unit = "rows"
+    """What `share_requested` and `share_realised` are shares of."""
 
     def source(self, name: str) -> PlannedSource:
         """The part of one source; raises KeyError."""
-        return next(source for source in self.sources if source.name == name)
+        for source in self.sources:
+            if source.name == name:
+                return source
+        raise KeyError(name)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of all training rows; None until every source has figures."""
+        return _sum([source.tokens for source in self.sources])
+
+    @property
+    def trainable_tokens(self) -> int | None:
+        """Tokens that are trained on; None until every source has figures."""
+        return _sum([source.trainable_tokens for source in self.sources])
+
+    @property
+    def tokens_error(self) -> float | None:
+        """Relative error of `tokens` at 95 %; the sources' errors are independent of each other."""
+        return _error([(source.tokens, source.tokens_error) for source in self.sources])
+
+    @property
+    def trainable_error(self) -> float | None:
+        """Relative error of `trainable_tokens` at 95 %."""
+        return _error([(source.trainable_tokens, source.trainable_error) for source in self.sources])
+
+    def domains(self) -> dict[str, dict[str, float | int | None]]:
+        """Domain -> `{"rows", "tokens", "trainable_tokens", "share"}` of its sources together, in alphabetical order."""
+        found: dict[str, dict[str, float | int | None]] = {}
+        for domain in sorted({source.domain for source in self.sources}):
+            parts = [source for source in self.sources if source.domain == domain]
+            found[domain] = {
+                "rows": sum(part.rows for part in parts),
+                "tokens": _sum([part.tokens for part in parts]),
+                "trainable_tokens": _sum([part.trainable_tokens for part in parts]),
+                "share": sum(part.share_realised for part in parts),
+            }
+        return found
 
     def to_json(self) -> dict[str, Any]:
-        """`{"sources": [...], "total", "budget", "tokens", "trainable_tokens"}`; token figures are null until every source has one."""
+        """`{"sources": [...], "total", "budget", "tokens", "trainable_tokens", …}`; token figures are null until every source has one."""
         return {
             "sources": [asdict(source) for source in self.sources],
             "total": self.total,
             "budget": self.budget,
-            "tokens": _sum([source.tokens for source in self.sources]),
-            "trainable_tokens": _sum([source.trainable_tokens for source in self.sources]),
+            "budget_unit": self.budget_unit,
+            "share_unit": self.share_unit,
+            "tokens": self.tokens,
+            "trainable_tokens": self.trainable_tokens,
+            "tokens_error": self.tokens_error,
+            "trainable_error": self.trainable_error,
+            "domains": self.domains(),
         }
 
 
@@ -94,75 +157,47 @@ class Shortfall(InputError):
 Estimate = Callable[[str], TokenEstimate | None]
 
 
-def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None) -> Plan:
+def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None, usable: Mapping[str, Usable] | None = None) -> Plan:
     """The recipe's integer counts, by largest remainder (ties go to the name first in the alphabet), whatever the order in the file.
 
-    A source's cap is `max_epochs` times its kept rows, rounded down, and at most `max_rows`. Without a budget the total is the largest
-    whole number at which no source's exact share is above its cap. With one, a source whose count is above its cap makes the plan fail
+    A source's cap is `max_epochs` times its usable rows, rounded down, and at most `max_rows`. Without a budget the total is the largest
+    at which no source's exact share is above its cap. With one, a source whose count is above its cap makes the plan fail
     with `Shortfall`, or, where the recipe says `redistribute`, stays at its cap while the others share the rest by their weights;
-    a budget above all caps together is a `Shortfall` in both.
+    a budget above all caps together is a `Shortfall` in both. A budget in tokens is filled with whole rows, never beyond it.
 
-    `estimate` gives token figures per source name. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`,
-    `OtherwiseImported`, and `SourceMissing` for a source that was not imported.
+    `estimate` gives token figures per source name; a recipe that weighs or limits tokens needs them. `usable` is `usable_rows(recipe,
+    library)` where the caller has it. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`, `NoFigures`, `OtherwiseImported`,
+    the errors of filters, and `SourceMissing` for a source that was not imported.
     """
-    if not library.sources():
+    if not library.names():
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
-    known = {entry.name: library.source(entry.name) for entry in recipe.sources}
-    available = {name: source.rows for name, source in known.items()}
+    usable = usable if usable is not None else usable_rows(recipe, library)
     for entry in recipe.sources:
-        if entry.weight > 0 and available[entry.name] == 0:
-            raise EmptySource(_nothing_in(entry.name, known[entry.name].ledger.prompt_only))
-        if entry.weight > 0 and (problem := known[entry.name].problem):
-            raise SpoiltSource(f"The source {entry.name} cannot be mixed as it is. {problem}")
-        if entry.weight > 0 and (otherwise := _handled_otherwise(entry, known[entry.name])):
-            raise OtherwiseImported(otherwise)
-    caps = {entry.name: _cap(entry, available[entry.name]) for entry in recipe.sources}
-    weights = {entry.name: Fraction(str(entry.weight)) for entry in recipe.sources}
-    asked = recipe.budget.amount
-    wanted = largest_remainder(weights, asked if asked is not None else _largest_total(weights, caps))
-    given = {name: min(rows, caps[name]) for name, rows in wanted.items()}
-    if recipe.on_shortfall == "redistribute" and given != wanted:
-        given = redistribute(weights, caps, sum(wanted.values()))
-    estimates = {entry.name: estimate(entry.name) if estimate is not None else None for entry in recipe.sources}
-    planned = _planned(recipe, known, wanted, given, estimates)
-    if planned.total < sum(wanted.values()):
-        raise Shortfall(_too_few(planned, sum(wanted.values()), recipe), planned)
+        if entry.weight > 0:
+            _check(entry, usable[entry.name])
+    caps = {entry.name: _cap(entry, usable[entry.name].count) for entry in recipe.sources}
+    supplies = {entry.name: _supply(recipe, usable[entry.name], estimate) for entry in recipe.sources}
+    wanted = counts_of(recipe, supplies, caps)
+    planned = _planned(recipe, usable, supplies, caps, wanted)
+    if wanted.short:
+        raise Shortfall(_too_few(planned, wanted, recipe), planned)
     return planned
 
 
-def largest_remainder(weights: Mapping[str, Fraction], total: int) -> dict[str, int]:
-    """Whole numbers that sum to `total`, each within one of its exact share (Hamilton's method), in exact arithmetic.
-
-    A higher weight never lowers its source's count. A higher total can, by a single row (the method's Alabama paradox), only where it
-    adds less than one row to that source's share.
-    """
-    everything = sum(weights.values(), Fraction(0))
-    shares = {name: total * weight / everything for name, weight in weights.items()}
-    counts = {name: math.floor(share) for name, share in shares.items()}
-    most_left = sorted(shares, key=lambda name: (counts[name] - shares[name], name))
-    for name in most_left[: total - sum(counts.values())]:
-        counts[name] += 1
-    return counts
+def _supply(recipe: Recipe, usable: Usable, estimate: Estimate | None) -> Supply:
+    figures = estimate(usable.source.name) if estimate is not None and usable.count else None
+    if figures is None:
+        return Supply(usable.source.name, usable.count)
+    return Supply.of(usable.source, usable.rows, figures, recipe.seed, recipe.validation)
 
 
-def redistribute(weights: Mapping[str, Fraction], caps: Mapping[str, int], total: int) -> dict[str, int]:
-    """Counts by weight where every source whose share is above its cap gets the cap and the others share the rest.
-
-    The sum is `total`, or that of all caps (of sources with a weight) where they give less.
-    """
-    open_weights = {name: weight for name, weight in weights.items() if weight > 0}
-    counts = dict.fromkeys(weights, 0)
-    left = total
-    while open_weights:
-        everything = sum(open_weights.values())
-        full = [name for name, weight in open_weights.items() if left * weight >= caps[name] * everything]
-        if not full:
-            return counts | largest_remainder(open_weights, left)
-        for name in full:
-            counts[name] = caps[name]
-            left -= caps[name]
-            del open_weights[name]
-    return counts
+def _check(entry: RecipeSource, usable: Usable) -> None:
+    if not usable.count:
+        raise EmptySource(_nothing_in(entry.name, usable))
+    if problem := usable.source.problem:
+        raise SpoiltSource(f"The source {entry.name} cannot be mixed as it is. {problem}")
+    if otherwise := _handled_otherwise(entry, usable.source):
+        raise OtherwiseImported(otherwise)
 
 
 def _handled_otherwise(entry: RecipeSource, source: Source) -> str | None:
@@ -183,60 +218,91 @@ def _cap(entry: RecipeSource, available: int) -> int:
     return cap if entry.max_rows is None else min(cap, entry.max_rows)
 
 
-def _largest_total(weights: Mapping[str, Fraction], caps: Mapping[str, int]) -> int:
-    everything = sum(weights.values(), Fraction(0))
-    return min(math.floor(caps[name] * everything / weight) for name, weight in weights.items() if weight > 0)
-
-
-def _planned(
-    recipe: Recipe,
-    known: Mapping[str, Source],
-    wanted: Mapping[str, int],
-    given: Mapping[str, int],
-    estimates: Mapping[str, TokenEstimate | None],
-) -> Plan:
+def _planned(recipe: Recipe, usable: Mapping[str, Usable], supplies: Mapping[str, Supply], caps: Mapping[str, int], wanted: Wanted) -> Plan:
+    asked = {unit: _amounts(supplies, wanted.asked, unit) for unit in UNITS}
+    given = {unit: _amounts(supplies, wanted.given, unit) for unit in UNITS}
     everything = sum(entry.weight for entry in recipe.sources)
-    total = sum(given.values())
+    share_unit: Unit = recipe.weights_unit if asked[recipe.weights_unit] is not None else "rows"
+    one_unit = all(entry.unit == share_unit for entry in recipe.sources if entry.weight > 0)
     parts = []
     for entry in sorted(recipe.sources, key=lambda entry: entry.name):
-        source, rows, figures = known[entry.name], given[entry.name], estimates[entry.name]
-        short = max(0, wanted[entry.name] - rows)
-        by_rows = entry.max_rows is not None and entry.max_rows <= entry.max_epochs * source.rows
-        binds = f"max_rows = {entry.max_rows}" if by_rows else f"{source.rows} rows × max_epochs = {entry.max_epochs:g}"
+        name, supply, source = entry.name, supplies[entry.name], usable[entry.name]
+        rows, short = wanted.given[name], max(0, wanted.asked[name] - wanted.given[name])
+        shares = {unit: _shares(asked[unit], given[unit], name) for unit in UNITS}
+        if one_unit:
+            # The weights themselves, not the whole rows nearest to them.
+            shares[share_unit] = Shares(entry.weight / everything, shares[share_unit].realised if shares[share_unit] else 0.0)  # type: ignore[union-attr]
+        known = supply.figures is not None
+        main = shares[share_unit] or Shares(0.0, 0.0)
         parts.append(
             PlannedSource(
-                name=entry.name,
-                domain=source.domain or "other",
-                available=source.rows,
+                name=name,
+                domain=source.source.domain or "other",
+                available=source.count,
                 rows=rows,
-                epochs=rows / source.rows if source.rows else 0.0,
-                share_requested=entry.weight / everything,
-                share_realised=rows / total if total else 0.0,
-                tokens=round(figures.tokens * rows) if figures else None,
-                trainable_tokens=round(figures.trainable_tokens * rows) if figures else None,
+                epochs=rows / source.count if source.count else 0.0,
+                share_requested=main.requested,
+                share_realised=main.realised,
+                tokens=round(supply.amount("tokens", rows)) if known else None,
+                trainable_tokens=round(supply.amount("trainable_tokens", rows)) if known else None,
                 shortfall=short,
-                limit=binds if short else None,
+                limit=_binding(entry, source.count) if short else None,
+                weight=entry.weight,
+                unit=entry.unit,
+                cap=caps[name],
+                shares=shares,
+                exact=supply.exact(rows),
+                tokens_error=supply.error("tokens", rows) if known else None,
+                trainable_error=supply.error("trainable_tokens", rows) if known else None,
+                shortfall_tokens=round(supply.amount("tokens", rows + short) - supply.amount("tokens", rows)) if known else None,
+                removed=dict(source.removed),
             )
         )
-    return Plan(tuple(parts), total, recipe.budget.amount)
+    return Plan(tuple(parts), sum(wanted.given.values()), recipe.budget.amount, recipe.budget.unit, share_unit)
 
 
-def _too_few(planned: Plan, wanted: int, recipe: Recipe) -> str:
-    short = [
+def _amounts(supplies: Mapping[str, Supply], rows: Mapping[str, int], unit: Unit) -> dict[str, float] | None:
+    if unit != "rows" and any(supplies[name].figures is None for name, count in rows.items() if count):
+        return None
+    return {name: supplies[name].amount(unit, count) if count else 0.0 for name, count in rows.items()}
+
+
+def _shares(asked: Mapping[str, float] | None, given: Mapping[str, float] | None, name: str) -> Shares | None:
+    if asked is None or given is None:
+        return None
+    all_asked, all_given = sum(asked.values()), sum(given.values())
+    return Shares(asked[name] / all_asked if all_asked else 0.0, given[name] / all_given if all_given else 0.0)
+
+
+def _binding(entry: RecipeSource, available: int) -> str:
+    if entry.max_rows is not None and entry.max_rows <= entry.max_epochs * available:
+        return f"max_rows = {entry.max_rows}"
+    return f"{available} rows × max_epochs = {entry.max_epochs:g}"
+
+
+def _too_few(planned: Plan, wanted: Wanted, recipe: Recipe) -> str:
+    what = "; ".join(
         f"{source.name} lacks {source.shortfall:,} of {source.rows + source.shortfall:,} rows ({source.limit})"
         for source in planned.sources
         if source.shortfall
-    ]
-    what = "; ".join(short)
+    )
+    unit = recipe.budget.unit.replace("_", " ")
     if recipe.on_shortfall == "redistribute":
-        return f"All sources give {planned.total:,} of the {wanted:,} rows of the budget: lower the budget or raise the caps ({what})."
+        return (
+            f"All sources give {wanted.total_given:,} of the {wanted.total_asked:,} {unit} of the budget: "
+            f"lower the budget or raise the caps ({what})."
+        )
     return (
-        f"The mix is {wanted - planned.total:,} rows short of {wanted:,}: {what}. "
+        f"The mix is {wanted.total_asked - wanted.total_given:,} {unit} short of {wanted.total_asked:,}: {what}. "
         'Lower the budget, raise the caps, or set on_shortfall = "redistribute".'
     )
 
 
-def _nothing_in(name: str, prompt_only: int) -> str:
+def _nothing_in(name: str, usable: Usable) -> str:
+    if usable.removed:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in usable.removed.items())
+        return f"No row of {name} is left to train on ({rules}): loosen what the recipe asks of it, or take it out."
+    prompt_only = usable.source.ledger.prompt_only
     why = f" ({prompt_only:,} rows have prompts only, which are never trained on)" if prompt_only else ""
     return f"The source {name} has no row to train on{why}; set its weight to 0, take it out of the recipe, or import it again."
 
@@ -244,3 +310,10 @@ def _nothing_in(name: str, prompt_only: int) -> str:
 def _sum(figures: list[int | None]) -> int | None:
     known = [figure for figure in figures if figure is not None]
     return sum(known) if len(known) == len(figures) else None
+
+
+def _error(figures: list[tuple[int | None, float | None]]) -> float | None:
+    if any(amount is None or error is None for amount, error in figures):
+        return None
+    total = sum(amount or 0 for amount, _ in figures)
+    return math.sqrt(sum(((amount or 0) * (error or 0)) ** 2 for amount, error in figures)) / total if total else 0.0

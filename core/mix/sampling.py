@@ -3,22 +3,18 @@
 It knows row ids and the hashes of prompts. It does not know tokens.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import xxhash
 
 from core.mix.plan import Plan
+from core.mix.ranking import Hashes, Mask, Rows, held_out, kept_rows, mixed, ranked, ranks
 from core.mix.recipe import Recipe
+from core.mix.usable import Usable, usable_rows
 from core.sources import Library, Source
-
-Hashes = npt.NDArray[np.uint64]
-
-_FULL = 2**64
 
 
 @dataclass(frozen=True)
@@ -53,15 +49,17 @@ class Selection:
         return ((self.names[source], int(row)) for source, row in zip(self.source, self.row, strict=True))
 
 
-def select(recipe: Recipe, plan: Plan, library: Library) -> Selection:
+def select(recipe: Recipe, plan: Plan, library: Library, usable: Mapping[str, Usable] | None = None) -> Selection:
     """The rows of a plan, the same on any machine and for any order of the sources in the recipe.
 
-    A source's kept rows are ranked by xxh3_64 of "seed:row_id"; n rows are whole epochs of all rows and the lowest-ranked rest, so a
+    A source's usable rows are ranked by xxh3_64 of "seed:row_id"; n rows are whole epochs of all rows and the lowest-ranked rest, so a
     higher count only ever adds rows. The order of the mix is one shuffle by hash, in which added rows do not move the others. A picked
     conversation is held out when the hash of its prompt (`core.sources.prompt_hash`) falls below the recipe's share: all conversations
-    with one prompt, whatever their source and the seed, stand on the same side. Prompt-only rows are never picked.
+    with one prompt, whatever their source and the seed, stand on the same side. Prompt-only rows are never picked. `usable` is what the
+    plan was made with, where the caller has it.
     """
-    picked = [_pick(library.source(part.name), part.rows, recipe) for part in plan.sources]
+    usable = usable if usable is not None else usable_rows(recipe, library)
+    picked = [_pick(usable[part.name], part.rows, recipe) for part in plan.sources]
     names = tuple(part.name for part in plan.sources)
     train = [~part.heldout for part in picked]
     source = np.repeat(np.arange(len(names), dtype=np.int32), [int(mask.sum()) for mask in train])
@@ -72,47 +70,30 @@ def select(recipe: Recipe, plan: Plan, library: Library) -> Selection:
     return Selection(names, source[order], row[order], row_id.take(pa.array(order)), _heldout(names, picked))
 
 
-def first_ranked(source: Source, seed: int, count: int) -> list[int]:
-    """The rows (indices in the source) that a mix with this seed picks first, at most `count`."""
-    kept = _kept(source)
-    return [int(row) for row in kept["row"].to_numpy()[np.argsort(_ranks(kept, seed), kind="stable")[:count]]]
+def first_ranked(source: Source, seed: int, count: int, rows: Rows | None = None) -> list[int]:
+    """The rows (indices in the source; of `rows`, else of all kept ones) that a mix with this seed picks first, at most `count`."""
+    return [int(row) for row in ranked(source, kept_rows(source) if rows is None else rows, seed)[:count]]
 
 
 @dataclass(frozen=True)
 class _Picked:
-    row: npt.NDArray[np.int64]
+    row: Rows
     row_id: pa.StringArray
     key: Hashes
     """Where the entry stands in the shuffle."""
-    heldout: npt.NDArray[np.bool_]
+    heldout: Mask
 
 
-def _pick(source: Source, count: int, recipe: Recipe) -> _Picked:
-    kept = _kept(source)
-    ids = kept["row_id"].combine_chunks().cast(pa.string())
-    rank = _ranks(kept, recipe.seed)
-    by_rank = np.argsort(rank, kind="stable")
-    epochs, rest = divmod(count, len(ids)) if len(ids) else (0, 0)
-    taken = np.concatenate([np.tile(by_rank, epochs), by_rank[:rest]]).astype(np.int64)
-    copy = np.concatenate([np.repeat(np.arange(epochs, dtype=np.uint64), len(ids)), np.full(rest, epochs, np.uint64)])
-    rows = kept["row"].to_numpy()[taken].astype(np.int64)
-    used = np.unique(taken)
-    held = np.zeros(len(ids), np.bool_)
-    if recipe.validation > 0 and len(used):
-        limit = np.uint64(min(int(recipe.validation * _FULL), _FULL - 1))
-        held[used] = kept["prompt_hash"].to_numpy()[used] < limit
-    return _Picked(rows, ids.take(pa.array(taken)), _mixed(rank[taken] ^ _mixed(copy + np.uint64(1))), held[taken])
-
-
-def _kept(source: Source) -> pa.Table:
-    index = source.index().select(["row", "row_id", "status", "prompt_hash"])
-    return index.filter(pc.equal(index["status"], "kept"))
-
-
-def _ranks(kept: pa.Table, seed: int) -> Hashes:
-    seeded = f"{seed}:".encode()
-    ids = kept["row_id"].to_pylist()
-    return np.fromiter((xxhash.xxh3_64_intdigest(seeded + row_id.encode()) for row_id in ids), np.uint64, len(ids))
+def _pick(usable: Usable, count: int, recipe: Recipe) -> _Picked:
+    source, rows = usable.source, usable.rows
+    rank = ranks(source, recipe.seed)
+    order = ranked(source, rows, recipe.seed) if count else rows[:0]
+    epochs, rest = divmod(count, len(rows)) if len(rows) else (0, 0)
+    taken = np.concatenate([np.tile(order, epochs), order[:rest]])
+    copy = np.concatenate([np.repeat(np.arange(epochs, dtype=np.uint64), len(rows)), np.full(rest, epochs, np.uint64)])
+    ids = source.index()["row_id"].take(pa.array(taken)).combine_chunks().cast(pa.string())
+    held = held_out(source, recipe.validation)[taken]
+    return _Picked(taken, ids, mixed(rank[taken] ^ mixed(copy + np.uint64(1))), held)
 
 
 def _heldout(names: Sequence[str], picked: Sequence[_Picked]) -> tuple[HeldOutRow, ...]:
@@ -124,11 +105,3 @@ def _heldout(names: Sequence[str], picked: Sequence[_Picked]) -> tuple[HeldOutRo
             key = int(part.key[at])
             found[name, entry.row] = min(found.get((name, entry.row), (key, entry)), (key, entry), key=lambda item: item[0])
     return tuple(entry for _, entry in sorted(found.values(), key=lambda item: (item[0], item[1].source, item[1].row)))
-
-
-def _mixed(value: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): an order that has nothing to do with the rank it is made from."""
-    value = value + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))

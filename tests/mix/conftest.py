@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
@@ -33,11 +34,17 @@ class SizedSource:
         return pa.table(
             {
                 "row": pa.array(range(total), pa.int64()),
-                "row_id": [f"{self.name}:{row}" for row in range(total)],
+                "row_id": pa.chunked_array([[f"{self.name}:{row}" for row in range(total)]], pa.string()),
                 "status": ["kept"] * self.rows + ["prompt_only"] * self.prompt_only,
                 "prompt_hash": pa.array((prompt_hash(row) for row in self.conversations(range(total))), pa.uint64()),
             }
         )
+
+    def computed(self, column, fill, dtype, width=None):
+        total = self.rows + self.prompt_only
+        made = np.zeros(total if width is None else (total, width), dtype)
+        fill(made)
+        return made
 
     def conversations(self, rows: Sequence[int]) -> Iterator[Conversation]:
         for row in rows:
@@ -51,6 +58,9 @@ class SizedLibrary:
 
     def sources(self) -> list[SizedSource]:
         return list(self._sources.values())
+
+    def names(self) -> list[str]:
+        return sorted(self._sources)
 
     def source(self, name: str) -> SizedSource:
         if name not in self._sources:

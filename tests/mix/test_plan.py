@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mix import EmptyLibrary, EmptySource, Recipe, Shortfall, SpoiltSource, TokenEstimate, plan, recipe_for
-from core.mix.plan import largest_remainder, redistribute
+from core.mix.apportion import largest_remainder, redistribute
 from core.sources import SourceMissing
 
 WEIGHTS = st.lists(st.floats(0.01, 1000, allow_nan=False).map(lambda value: round(value, 2)), min_size=1, max_size=8)
@@ -140,10 +140,10 @@ def test_unknown_sources_and_an_empty_library_are_input_errors(library_of):
 
 def test_token_figures_come_from_the_estimate(library_of):
     figures = {"a": TokenEstimate(12.5, 4.0), "b": None}
-    made = plan(recipe({"a": 1, "b": 1}, 20), library_of(a=10, b=10), figures.get)
+    made = plan(recipe({"a": 1, "b": 1}, 20, validation=0), library_of(a=10, b=10), figures.get)
     assert (made.source("a").tokens, made.source("a").trainable_tokens, made.source("b").tokens) == (125, 40, None)
     assert made.to_json()["tokens"] is None
-    assert plan(recipe({"a": 1}, 10), library_of(a=10), figures.get).to_json()["tokens"] == 125
+    assert plan(recipe({"a": 1}, 10, validation=0), library_of(a=10), figures.get).to_json()["tokens"] == 125
 
 
 def test_weights_are_exact_decimals(library_of):
