@@ -5,13 +5,13 @@ It knows sources by their sizes and row ids. It does not know templates or token
 
 from core.mix.difference import difference
 from core.mix.measured import Measured, add_measured, load_measured
-from core.mix.plan import EmptyLibrary, EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
+from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
 from core.mix.rules import Contamination, Duplicates, Filters
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
 from core.mix.supply import NoFigures, TokenEstimate, estimate_from
-from core.mix.usable import Usable, usable_rows
+from core.mix.usable import EmptyLibrary, Usable, trained_order, usable_rows
 from core.mix.weights import UnknownPreset, recipe_for
 from core.sources import prompt_hash
 
@@ -58,5 +58,6 @@ __all__ = [
     "recipe_schema",
     "recipe_text",
     "select",
+    "trained_order",
     "usable_rows",
 ]

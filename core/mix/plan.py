@@ -18,10 +18,6 @@ from core.mix.usable import Usable, usable_rows
 from core.sources import Library, Source
 
 
-class EmptyLibrary(InputError):
-    """No source was imported yet."""
-
-
 class EmptySource(InputError):
     """A source with a weight that has no row to train on."""
 
@@ -169,8 +165,6 @@ def plan(recipe: Recipe, library: Library, estimate: Estimate | None = None, usa
     library)` where the caller has it. Raises `Shortfall`, `EmptyLibrary`, `EmptySource`, `SpoiltSource`, `NoFigures`, `OtherwiseImported`,
     the errors of filters, and `SourceMissing` for a source that was not imported.
     """
-    if not library.names():
-        raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
     usable = usable if usable is not None else usable_rows(recipe, library)
     for entry in recipe.sources:
         if entry.weight > 0:

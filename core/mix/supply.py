@@ -48,8 +48,11 @@ class TokenEstimate:
         return {"rows": 0.0, "tokens": self.tokens_error, "trainable_tokens": self.trainable_error}[unit]
 
 
-def estimate_from(measured: Measured, of: int, *, exact: bool = True) -> TokenEstimate:
-    """Means over measured conversations (not none) as an estimate for `of` rows, with their errors; all measured: no error."""
+def estimate_from(measured: Measured, of: int, *, known: Measured | None = None) -> TokenEstimate:
+    """Means over measured conversations (not none) as an estimate for `of` rows, with their errors; all measured: no error.
+
+    `known` are further conversations with figures; they are exact in plans, but no fair sample.
+    """
 
     def error(values: npt.NDArray[np.int32]) -> float:
         count, mean = len(values), float(values.mean())
@@ -65,7 +68,7 @@ def estimate_from(measured: Measured, of: int, *, exact: bool = True) -> TokenEs
         sampled=len(measured),
         tokens_error=error(measured.tokens),
         trainable_error=error(measured.trainable_tokens),
-        measured=measured if exact else None,
+        measured=measured if known is None else known,
     )
 
 

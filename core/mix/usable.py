@@ -3,14 +3,20 @@
 It puts the rules in their order and counts what each removes. What a rule means stands in its own module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.mix.ranking import Rows, kept_rows
+from core.errors import InputError
+from core.mix.measured import Measured
+from core.mix.ranking import Rows, held_out, kept_rows, ranked
 from core.mix.recipe import Recipe
 from core.sources import Library, Source
+
+
+class EmptyLibrary(InputError):
+    """No source was imported yet."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,25 @@ class Usable:
         return kept_rows(self.source) if self.chosen is None else self.chosen
 
 
-def usable_rows(recipe: Recipe, library: Library) -> dict[str, Usable]:
-    """The usable rows of every source of the recipe, by name. Raises `SourceMissing` and the errors of the rules."""
+RowTokens = Callable[[Source], Measured]
+"""Figures of all rows of a source for the recipe's target (`core.tokens.row_tokens`)."""
+
+
+def usable_rows(recipe: Recipe, library: Library, tokens: RowTokens | None = None) -> dict[str, Usable]:
+    """The usable rows of every source of the recipe, by name; `tokens` is needed where a filter asks for them.
+
+    Raises `EmptyLibrary`, `SourceMissing` and the errors of the rules.
+    """
+    if not library.names():
+        raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
     sources = {entry.name: library.source(entry.name) for entry in recipe.sources}
     return {name: Usable(source, source.rows) for name, source in sources.items()}
+
+
+def trained_order(recipe: Recipe, usable: Usable) -> Rows:
+    """The usable rows that are not held out, in the order in which the recipe's mix takes them."""
+    rows = usable.rows
+    return ranked(usable.source, rows[~held_out(usable.source, recipe.validation)[rows]], recipe.seed)
 
 
 def without(usable: Usable, removed: Rows, reason: str) -> Usable:

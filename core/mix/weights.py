@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from core.errors import InputError
-from core.mix.plan import EmptyLibrary
 from core.mix.recipe import Recipe, RecipeSupervision, RecipeTarget
 from core.mix.recipe_file import checked_recipe
+from core.mix.usable import EmptyLibrary
 from core.sources import Library, Source
 
 Preset = Literal["equal", "proportional"]

@@ -14,12 +14,14 @@ from typing import Any
 import orjson
 
 from core.errors import MixdownError
-from core.mix import Plan, Recipe, plan, select
+from core.mix import Plan, Recipe, select, usable_rows
 from core.sources import Library
 from core.tokens.assemble import assemble
+from core.tokens.estimate import row_tokens, settled_plan
 from core.tokens.live import Live
 from core.tokens.manifest import Manifest
 from core.tokens.marks import do_unit, doubt, doubted, forget_unit, is_done, make_marks, remove_marks, train_record, units_of
+from core.tokens.measuring import figures_key, keep_figures
 from core.tokens.provenance import source_states, versions
 from core.tokens.report import TokenizeReport
 from core.tokens.staging import check_output, publish, staged
@@ -65,7 +67,7 @@ def tokenize(
     out = out.absolute()
     check_output(out, overwrite=overwrite)
     watcher.progress(Progress("plan", 0, None, "conversations"))
-    job = _Job.prepare(workspace, recipe, encoder, shard_size)
+    job = _Job.prepare(workspace, recipe, encoder, shard_size, watcher)
     with staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
         resumed = job.run(folder, workers, watcher)
         manifest, proof = job.finish(folder, watcher)
@@ -77,6 +79,7 @@ def tokenize(
             raise VerificationFailed(f"What was written for {out} is not what was meant: {found}. Check the disk and try again.")
         stop_if_cancelled(watcher)
         means = job.means(folder)
+        keep_figures(folder, job.units, job.bench.names, job.library, figures_key(recipe, job.bench.target))
         remove_marks(folder)
         publish(folder, out)
     return TokenizeReport(out, manifest, proof, time.perf_counter() - started, max(1, workers), resumed, means)
@@ -96,14 +99,15 @@ class _Job:
     live: Live
 
     @classmethod
-    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: Encoder, shard_size: int | None) -> "_Job":
+    def prepare(cls, workspace: Workspace, recipe: Recipe, encoder: Encoder, shard_size: int | None, watcher: Watcher) -> "_Job":
         """Everything that can fail for the caller's reasons, before anything is written."""
         library = Library(workspace)
-        made = plan(recipe, library)
+        usable = usable_rows(recipe, library, row_tokens(recipe, watcher))
+        made = settled_plan(recipe, library, watcher, usable)
         names = [part.name for part in made.sources]
         bench = Workbench.open(workspace, recipe, names, Path(), encoder)
         states = source_states(library, made)
-        units = units_of(select(recipe, made, library), shard_size)
+        units = units_of(select(recipe, made, library, usable), shard_size)
         total = sum(len(unit.row) for unit in units)
         return cls(workspace, recipe, encoder, library, made, bench, units, states, fingerprint(bench.target, recipe), Live(total))
 
