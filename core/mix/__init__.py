@@ -4,6 +4,7 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
+from core.mix.filters import Check, Removed, checks_of, removed_by
 from core.mix.measured import Measured, add_measured, load_measured
 from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
@@ -18,6 +19,7 @@ from core.sources import prompt_hash
 __all__ = [
     "UNITS",
     "Budget",
+    "Check",
     "Contamination",
     "Duplicates",
     "EmptyLibrary",
@@ -35,6 +37,7 @@ __all__ = [
     "RecipeSource",
     "RecipeSupervision",
     "RecipeTarget",
+    "Removed",
     "Selection",
     "Shares",
     "Shortfall",
@@ -45,6 +48,7 @@ __all__ = [
     "Usable",
     "add_measured",
     "checked_recipe",
+    "checks_of",
     "difference",
     "dump_recipe",
     "estimate_from",
@@ -57,6 +61,7 @@ __all__ = [
     "recipe_for",
     "recipe_schema",
     "recipe_text",
+    "removed_by",
     "select",
     "trained_order",
     "usable_rows",

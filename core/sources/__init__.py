@@ -4,6 +4,7 @@ from core.sources.catalogue import DOMAINS, Catalogue, CatalogueEntry
 from core.sources.downloads import KeptFiles, kept_files, remove_unneeded
 from core.sources.hub import HubReference, looks_like_hub_id
 from core.sources.importing import first_rows, import_name, import_source
+from core.sources.languages import language_of
 from core.sources.ledger import Ledger
 from core.sources.library import Library
 from core.sources.query import BadQuery, Bin, Page
@@ -33,6 +34,7 @@ __all__ = [
     "import_name",
     "import_source",
     "kept_files",
+    "language_of",
     "looks_like_hub_id",
     "prompt_hash",
     "read_lines",

@@ -26,12 +26,13 @@ _LEAST_PROBABILITY = 0.5
 
 def language_shares(conversations: Iterable[Conversation]) -> dict[str, float]:
     """ISO 639 code -> share of the conversations whose user (else assistant) writes in it, the largest first; {} for none."""
-    counts = Counter(_language(conversation) for conversation in conversations)
+    counts = Counter(language_of(conversation) for conversation in conversations)
     total = counts.total()
     return {code: round(count / total, 4) for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))}
 
 
-def _language(conversation: Conversation) -> str:
+def language_of(conversation: Conversation) -> str:
+    """ISO 639 code of the language the user (else the assistant) writes in; `UNDETERMINED` where nobody can tell."""
     for role in ("user", "assistant"):
         text = " ".join(message.content for message in conversation.messages if message.role == role)
         words = " ".join(_CODE.sub(" ", text[: 8 * _MOST_LETTERS]).split())[:_MOST_LETTERS]

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from core.chat import FastPath, Supervised, Target
 from core.mix import Measured, Recipe, add_measured, load_measured
 from core.sources import Library, Source
-from core.tokens.marks import Unit
 from core.tokens.provenance import versions
 from core.tokens.shards import flat, read_shard
 from core.tokens.target import fingerprint, load_target, supervision_of
+from core.tokens.units import Unit
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
 
 BATCH = 256
