@@ -54,6 +54,11 @@ class Workspace:
         return self.home / "recipes"
 
     @property
+    def duplicates(self) -> Path:
+        """Groups of duplicates among sources, as far as they were looked for."""
+        return self.home / "duplicates"
+
+    @property
     def datasets(self) -> Path:
         """Tokenized datasets, one folder each."""
         return self.home / "datasets"

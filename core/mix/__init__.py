@@ -4,6 +4,8 @@ It knows sources by their sizes and row ids. It does not know templates or token
 """
 
 from core.mix.difference import difference
+from core.mix.duplicate_groups import DuplicateGroups, Group
+from core.mix.duplicates import duplicate_groups
 from core.mix.filters import Check, Removed, checks_of, removed_by
 from core.mix.measured import Measured, add_measured, load_measured
 from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
@@ -21,11 +23,13 @@ __all__ = [
     "Budget",
     "Check",
     "Contamination",
+    "DuplicateGroups",
     "Duplicates",
     "EmptyLibrary",
     "EmptySource",
     "Estimate",
     "Filters",
+    "Group",
     "HeldOutRow",
     "Measured",
     "NoFigures",
@@ -51,6 +55,7 @@ __all__ = [
     "checks_of",
     "difference",
     "dump_recipe",
+    "duplicate_groups",
     "estimate_from",
     "first_ranked",
     "load_measured",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.errors import InputError
+from core.mix.duplicates import beside_held_out, duplicate_groups, kept_of_groups
 from core.mix.filters import RowTokens, checks_of, has_rules
 from core.mix.ranking import Rows, held_out, kept_rows, ranked
 from core.mix.recipe import Recipe
@@ -46,7 +47,21 @@ def usable_rows(recipe: Recipe, library: Library, tokens: RowTokens | None = Non
     if not library.names():
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
     sources = {entry.name: library.source(entry.name) for entry in recipe.sources}
-    return {name: _filtered(recipe, source, tokens, watcher) for name, source in sources.items()}
+    usable = {name: _filtered(recipe, source, tokens, watcher) for name, source in sources.items()}
+    return _without_duplicates(recipe, library, usable, watcher) if recipe.duplicates.asks else usable
+
+
+def _without_duplicates(recipe: Recipe, library: Library, usable: dict[str, Usable], watcher: Watcher | None) -> dict[str, Usable]:
+    """One row of each group; and none that is a duplicate of a row held out, which `within` or `across` alone may leave."""
+    groups = duplicate_groups(recipe, library, watcher)
+    mixed = {entry.name: usable[entry.name] for entry in recipe.sources if entry.weight > 0}
+    gone = kept_of_groups(recipe, groups, {name: part.rows for name, part in mixed.items()})
+    left = {name: without(part, gone[name], "duplicates") for name, part in mixed.items()}
+    if recipe.validation > 0:
+        held = {name: held_out(part.source, recipe.validation) for name, part in left.items()}
+        gone = beside_held_out(groups, {name: part.rows for name, part in left.items()}, held)
+        left = {name: without(part, gone[name], "duplicates of held-out rows") for name, part in left.items()}
+    return usable | left
 
 
 def _filtered(recipe: Recipe, source: Source, tokens: RowTokens | None, watcher: Watcher | None) -> Usable:

@@ -13,6 +13,11 @@ class Library:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace the sources are in."""
+        return self._workspace
+
     def sources(self) -> list[Source]:
         """Every source that can be opened, by name; see `damaged` for those that cannot."""
         return self._opened()[0]
