@@ -59,6 +59,11 @@ class Workspace:
         return self.home / "duplicates"
 
     @property
+    def benchmarks(self) -> Path:
+        """Where benchmarks of the hub that mixes are checked against were fetched to."""
+        return self.home / "benchmarks"
+
+    @property
     def datasets(self) -> Path:
         """Tokenized datasets, one folder each."""
         return self.home / "datasets"

@@ -3,6 +3,8 @@
 It knows sources by their sizes and row ids. It does not know templates or tokens; token figures come from a callable.
 """
 
+from core.mix.benchmarks import NoSuchBenchmark
+from core.mix.contamination import BOILERPLATE, ContaminationReport, Excerpt, Match, MatchGroup, contamination_report
 from core.mix.difference import difference
 from core.mix.duplicate_groups import DuplicateGroups, Group
 from core.mix.duplicates import duplicate_groups
@@ -19,20 +21,26 @@ from core.mix.weights import UnknownPreset, recipe_for
 from core.sources import prompt_hash
 
 __all__ = [
+    "BOILERPLATE",
     "UNITS",
     "Budget",
     "Check",
     "Contamination",
+    "ContaminationReport",
     "DuplicateGroups",
     "Duplicates",
     "EmptyLibrary",
     "EmptySource",
     "Estimate",
+    "Excerpt",
     "Filters",
     "Group",
     "HeldOutRow",
+    "Match",
+    "MatchGroup",
     "Measured",
     "NoFigures",
+    "NoSuchBenchmark",
     "OtherwiseImported",
     "Plan",
     "PlannedSource",
@@ -53,6 +61,7 @@ __all__ = [
     "add_measured",
     "checked_recipe",
     "checks_of",
+    "contamination_report",
     "difference",
     "dump_recipe",
     "duplicate_groups",

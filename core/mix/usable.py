@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.errors import InputError
+from core.mix.contamination import contamination_report
 from core.mix.duplicates import beside_held_out, duplicate_groups, kept_of_groups
 from core.mix.filters import RowTokens, checks_of, has_rules
 from core.mix.ranking import Rows, held_out, kept_rows, ranked
@@ -48,6 +49,9 @@ def usable_rows(recipe: Recipe, library: Library, tokens: RowTokens | None = Non
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
     sources = {entry.name: library.source(entry.name) for entry in recipe.sources}
     usable = {name: _filtered(recipe, source, tokens, watcher) for name, source in sources.items()}
+    if recipe.contamination.asks:
+        repeated = contamination_report(recipe, library, watcher).dropped()
+        usable = {name: without(part, repeated[name], "contamination") for name, part in usable.items()}
     return _without_duplicates(recipe, library, usable, watcher) if recipe.duplicates.asks else usable
 
 

@@ -3,10 +3,11 @@
 from core.sources.catalogue import DOMAINS, Catalogue, CatalogueEntry
 from core.sources.downloads import KeptFiles, kept_files, remove_unneeded
 from core.sources.hub import HubReference, looks_like_hub_id
-from core.sources.importing import first_rows, import_name, import_source
+from core.sources.importing import first_rows, import_name, import_source, origin_rows
 from core.sources.languages import language_of
 from core.sources.ledger import Ledger
 from core.sources.library import Library
+from core.sources.origin import Origin
 from core.sources.query import BadQuery, Bin, Page
 from core.sources.readers import UnreadableSource, read_lines, read_rows
 from core.sources.shelf import CannotWrite, SourceMissing
@@ -25,6 +26,7 @@ __all__ = [
     "KeptFiles",
     "Ledger",
     "Library",
+    "Origin",
     "Page",
     "Source",
     "SourceMissing",
@@ -36,6 +38,7 @@ __all__ = [
     "kept_files",
     "language_of",
     "looks_like_hub_id",
+    "origin_rows",
     "prompt_hash",
     "read_lines",
     "read_rows",

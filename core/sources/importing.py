@@ -132,11 +132,9 @@ def import_source(
     return Source.open(workspace, name)
 
 
-def _opened(workspace: Workspace, name: str, origin: Path | HubReference, watcher: Watcher) -> tuple[Iterator[RawRow], Origin]:
-    """The rows of the origin and its description; a hub data set is fetched first, unless `name` is it and its files are still here."""
+def origin_rows(workspace: Workspace, origin: Path | HubReference, watcher: Watcher) -> tuple[Iterator[RawRow], Origin]:
+    """The raw rows of an origin and its description; a hub data set is fetched into the workspace first. Raises as `import_source`."""
     if isinstance(origin, HubReference):
-        if (here := _still_here(workspace, name, origin, watcher)) is not None:
-            return read_rows(here.path, [file.path for file in here.files]), here
         from core.sources.hub.download import fetch  # noqa: PLC0415 - half a second that local files need not wait
 
         fetched = fetch(origin, workspace.downloads, watcher)
@@ -144,6 +142,13 @@ def _opened(workspace: Workspace, name: str, origin: Path | HubReference, watche
         return rows, describe_origin(fetched.folder, watcher, fetched.files, fetched.reference)
     rows = read_rows(origin)
     return rows, describe_origin(origin, watcher)
+
+
+def _opened(workspace: Workspace, name: str, origin: Path | HubReference, watcher: Watcher) -> tuple[Iterator[RawRow], Origin]:
+    """The rows of the origin and its description; a hub data set is fetched first, unless `name` is it and its files are still here."""
+    if isinstance(origin, HubReference) and (here := _still_here(workspace, name, origin, watcher)) is not None:
+        return read_rows(here.path, [file.path for file in here.files]), here
+    return origin_rows(workspace, origin, watcher)
 
 
 def _still_here(workspace: Workspace, name: str, wanted: HubReference, watcher: Watcher) -> Origin | None:
