@@ -9,6 +9,8 @@ from core.mix.difference import difference
 from core.mix.duplicate_groups import DuplicateGroups, Group
 from core.mix.duplicates import duplicate_groups
 from core.mix.filters import Check, Removed, checks_of, removed_by
+from core.mix.history import NoSuchVersion, Version, recipe_names, recipe_version, recipe_versions, restore_recipe, save_recipe
+from core.mix.licences import LicenceShare, MixLicences, Part, mix_licences
 from core.mix.measured import Measured, add_measured, load_measured
 from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
@@ -36,12 +38,16 @@ __all__ = [
     "Filters",
     "Group",
     "HeldOutRow",
+    "LicenceShare",
     "Match",
     "MatchGroup",
     "Measured",
+    "MixLicences",
     "NoFigures",
     "NoSuchBenchmark",
+    "NoSuchVersion",
     "OtherwiseImported",
+    "Part",
     "Plan",
     "PlannedSource",
     "Recipe",
@@ -58,6 +64,7 @@ __all__ = [
     "Unit",
     "UnknownPreset",
     "Usable",
+    "Version",
     "add_measured",
     "checked_recipe",
     "checks_of",
@@ -69,13 +76,19 @@ __all__ = [
     "first_ranked",
     "load_measured",
     "load_recipe",
+    "mix_licences",
     "parse_recipe",
     "plan",
     "prompt_hash",
     "recipe_for",
+    "recipe_names",
     "recipe_schema",
     "recipe_text",
+    "recipe_version",
+    "recipe_versions",
     "removed_by",
+    "restore_recipe",
+    "save_recipe",
     "select",
     "trained_order",
     "usable_rows",
