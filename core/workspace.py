@@ -12,6 +12,9 @@ BUNDLED = Path(__file__).resolve().parent.parent / "data"
 
 BUNDLED_TARGET = BUNDLED / "target"
 
+BUNDLED_RECIPES = BUNDLED / "recipes"
+"""Example recipes, one TOML file each."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 

@@ -13,13 +13,14 @@ from core.mix.history import NoSuchVersion, Version, recipe_names, recipe_versio
 from core.mix.licences import LicenceShare, MixLicences, Part, mix_licences
 from core.mix.measured import Measured, add_measured, load_measured
 from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
+from core.mix.presets import ImpossibleWeights, equal, like, moved, proportional, shares, tempered, with_share
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
 from core.mix.rules import Contamination, Duplicates, Filters
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
 from core.mix.supply import NoFigures, TokenEstimate, estimate_from
 from core.mix.usable import EmptyLibrary, Usable, trained_order, usable_rows
-from core.mix.weights import UnknownPreset, recipe_for
+from core.mix.weights import UnknownPreset, recipe_for, sizes_of, with_domain_share, with_weights
 from core.sources import prompt_hash
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Filters",
     "Group",
     "HeldOutRow",
+    "ImpossibleWeights",
     "LicenceShare",
     "Match",
     "MatchGroup",
@@ -72,14 +74,18 @@ __all__ = [
     "difference",
     "dump_recipe",
     "duplicate_groups",
+    "equal",
     "estimate_from",
     "first_ranked",
+    "like",
     "load_measured",
     "load_recipe",
     "mix_licences",
+    "moved",
     "parse_recipe",
     "plan",
     "prompt_hash",
+    "proportional",
     "recipe_for",
     "recipe_names",
     "recipe_schema",
@@ -90,6 +96,12 @@ __all__ = [
     "restore_recipe",
     "save_recipe",
     "select",
+    "shares",
+    "sizes_of",
+    "tempered",
     "trained_order",
     "usable_rows",
+    "with_domain_share",
+    "with_share",
+    "with_weights",
 ]
