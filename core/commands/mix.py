@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.commands.inputs import template_args
-from core.commands.output import AsJSON, Home, emit, say, table
+from core.commands.output import AsJSON, Home, TerminalWatcher, emit, say, table
 from core.errors import InputError
-from core.workspace import BUNDLED_TARGET, Workspace
+from core.workspace import BUNDLED_RECIPES, BUNDLED_TARGET, Workspace
 
 if TYPE_CHECKING:
-    from core.mix import Recipe
+    from core.mix import Plan, Recipe
 
+RecipeName = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A recipe's TOML file, its name in the workspace (NAME@3: its version 3), or an example.")
+]
 RecipeArgument = Annotated[str | None, typer.Argument(help="A recipe's TOML file, or its name in the workspace.")]
 SourceOption = Annotated[
     list[str] | None,
@@ -55,8 +58,14 @@ class MixOptions:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add `plan`, and the group `mix`."""
+    from core.commands import recipes, rules
+
     app.command()(plan)
+    group = typer.Typer(help="Recipes and what they do: weights, filters, duplicates, contamination, licences.", no_args_is_help=True)
+    recipes.register(group)
+    rules.register(group)
+    app.add_typer(group, name="mix")
 
 
 def plan(
@@ -70,13 +79,15 @@ def plan(
 ) -> None:
     """Turn a recipe's weights into rows per source, with shares requested and realised."""
     from core.mix import plan as make_plan
+    from core.mix import usable_rows
     from core.sources import Library
-    from core.tokens import sample_estimate
+    from core.tokens import row_tokens, sample_estimate
 
     workspace = Workspace.at(home)
     chosen = chosen_recipe(workspace, recipe, MixOptions(sources=tuple(source or ()), budget=budget, target=target))
-    library = Library(workspace)
-    made = make_plan(chosen, library, sample_estimate(chosen, library) if estimate else None)
+    library, watcher = Library(workspace), TerminalWatcher(quiet=as_json)
+    usable = usable_rows(chosen, library, row_tokens(chosen, watcher), watcher)
+    made = make_plan(chosen, library, sample_estimate(chosen, library, usable=usable) if estimate else None, usable)
     if as_json:
         emit(made.to_json())
         return
@@ -97,18 +108,31 @@ def plan(
             for part in made.sources
         ],
     )
-    say(f"{made.total:,} conversations in all")
+    say(f"{made.total:,} conversations in all{_in_tokens(made)}")
+    for part in made.sources:
+        if part.removed:
+            say(f"{part.name}: not usable are {', '.join(f'{count:,} by {rule}' for rule, count in part.removed.items())}")
+        if part.shortfall:
+            say(f"{part.name}: {part.shortfall:,} rows fewer than its weight asks ({part.limit}); the others give them")
+
+
+def _in_tokens(made: "Plan") -> str:
+    if made.tokens is None or made.trainable_tokens is None:
+        return ""
+    error = made.trainable_error
+    how = "counted" if error == 0 else f"± {error or 0:.0%}, from samples"
+    return f", {made.tokens:,} tokens, {made.trainable_tokens:,} of them trained on ({how})"
 
 
 def chosen_recipe(workspace: Workspace, recipe: str | None, options: MixOptions) -> "Recipe":
     """The recipe that the arguments name, or one made from `--source`, with what the options override."""
-    from core.mix import checked_recipe, load_recipe, recipe_for
+    from core.mix import checked_recipe, recipe_for
     from core.sources import Library
 
     if (recipe is None) == (not options.sources):
         raise BadMix("Give a recipe (a TOML file or a name in the workspace) or --source NAME=WEIGHT, and not both.")
     if recipe is not None:
-        base = load_recipe(_recipe_file(workspace, recipe))
+        base = saved_recipe(workspace, recipe)
     else:
         weights = dict(_weighted(workspace, text) for text in options.sources)
         sizes = {name: Library(workspace).source(name).rows for name in weights}
@@ -122,11 +146,24 @@ def chosen_recipe(workspace: Workspace, recipe: str | None, options: MixOptions)
     return checked_recipe(content)
 
 
-def _recipe_file(workspace: Workspace, recipe: str) -> Path:
+def saved_recipe(workspace: Workspace, recipe: str) -> "Recipe":
+    """The recipe that a file, a name of the workspace (`NAME@3`: its version 3) or an example's name stands for."""
+    from core.mix import load_recipe, recipe_version
+
+    name, at, number = recipe.rpartition("@")
+    if at and number.isdecimal() and not Path(recipe).exists():
+        return recipe_version(workspace, name, int(number))
+    return load_recipe(recipe_path(workspace, recipe))
+
+
+def recipe_path(workspace: Workspace, recipe: str) -> Path:
+    """The file of a recipe: the path itself, the workspace's recipe of that name, else the example of that name."""
     path = Path(recipe)
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or path.is_file():
         return path
-    return workspace.recipe(recipe)
+    name = recipe.rpartition("@")[0] or recipe
+    own, shipped = workspace.recipe(name), BUNDLED_RECIPES / f"{name}.toml"
+    return shipped if shipped.is_file() and not own.is_file() else own
 
 
 def _weighted(workspace: Workspace, text: str) -> tuple[str, float | None]:

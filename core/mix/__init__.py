@@ -14,6 +14,7 @@ from core.mix.licences import LicenceShare, MixLicences, Part, mix_licences
 from core.mix.measured import Measured, add_measured, load_measured
 from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
 from core.mix.presets import ImpossibleWeights, equal, like, moved, proportional, shares, tempered, with_share
+from core.mix.ranking import kept_rows
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
 from core.mix.rules import Contamination, Duplicates, Filters
@@ -77,6 +78,7 @@ __all__ = [
     "equal",
     "estimate_from",
     "first_ranked",
+    "kept_rows",
     "like",
     "load_measured",
     "load_recipe",
