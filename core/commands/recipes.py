@@ -1,6 +1,6 @@
 """`mixdown mix …` on recipes themselves: check, schema, diff, weigh, save, versions, restore."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -36,7 +36,7 @@ def list_recipes(as_json: AsJSON = False, home: Home = None) -> None:
     workspace = Workspace.at(home)
     files = [(name, workspace.recipe(name), False) for name in recipe_names(workspace)]
     files += [(path.stem, path, True) for path in sorted(BUNDLED_RECIPES.glob("*.toml"))]
-    found = []
+    found: list[dict[str, Any]] = []
     for name, path, shipped in files:
         try:
             made: Recipe | None = load_recipe(path)

@@ -66,7 +66,7 @@ def duplicates(recipe: RecipeName, source: Only = None, groups: Examples = 10, a
     found = duplicate_groups(made, library, watcher)
     usable = usable_rows(made, library, row_tokens(made, watcher), watcher)
     removed = {name: sum(count for rule, count in part.removed.items() if rule.startswith("duplicates")) for name, part in usable.items()}
-    page = [
+    page: list[dict[str, Any]] = [
         {
             "exact": group.exact,
             "rows": [

@@ -118,6 +118,13 @@ def benchmark_name(said: str) -> str:
     return Path(said).name.split(".")[0] or said
 
 
+def benchmark_stamp(said: str) -> list[str]:
+    """What changes when the files of a benchmark do: names, sizes and times; only the name of what is no file here."""
+    path = Path(said).expanduser()
+    files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+    return [said, *(f"{file.name}:{(known := file.stat()).st_size}:{known.st_mtime_ns}" for file in files)]
+
+
 def row_text(value: Any) -> str:
     """All texts of a raw row in its order, a line each."""
     return "\n".join(text for text in _texts(value) if text.strip())

@@ -67,6 +67,7 @@ class PlannedSource:
     trainable_error: float | None = None
     shortfall_tokens: int | None = None
     """Tokens in the rows that are short."""
+    shortfall_trainable_tokens: int | None = None
     removed: Mapping[str, int] = field(default_factory=dict)
     """Rule -> kept rows that are not usable because of it."""
 
@@ -248,11 +249,16 @@ def _planned(recipe: Recipe, usable: Mapping[str, Usable], supplies: Mapping[str
                 exact=supply.exact(rows),
                 tokens_error=supply.error("tokens", rows) if known else None,
                 trainable_error=supply.error("trainable_tokens", rows) if known else None,
-                shortfall_tokens=round(supply.amount("tokens", rows + short) - supply.amount("tokens", rows)) if known else None,
+                shortfall_tokens=_beyond(supply, "tokens", rows, short) if known else None,
+                shortfall_trainable_tokens=_beyond(supply, "trainable_tokens", rows, short) if known else None,
                 removed=dict(source.removed),
             )
         )
     return Plan(tuple(parts), sum(wanted.given.values()), recipe.budget.amount, recipe.budget.unit, share_unit)
+
+
+def _beyond(supply: Supply, unit: Unit, rows: int, short: int) -> int:
+    return round(supply.amount(unit, rows + short) - supply.amount(unit, rows))
 
 
 def _amounts(supplies: Mapping[str, Supply], rows: Mapping[str, int], unit: Unit) -> dict[str, float] | None:

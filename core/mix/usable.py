@@ -3,12 +3,16 @@
 It puts the rules in their order and counts what each removes. What a rule means stands in its own module.
 """
 
+import hashlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import orjson
 
 from core.errors import InputError
+from core.mix.benchmarks import benchmark_stamp
 from core.mix.contamination import contamination_report
 from core.mix.duplicates import beside_held_out, duplicate_groups, kept_of_groups
 from core.mix.filters import RowTokens, checks_of, has_rules
@@ -41,13 +45,58 @@ def usable_rows(recipe: Recipe, library: Library, tokens: RowTokens | None = Non
     """The usable rows of every source of the recipe, by name; `tokens` is needed where a filter asks for them.
 
     Columns that filters need and nobody has worked out yet are worked out here, told to the watcher: minutes for a million rows the
-    first time, nothing after that.
+    first time, nothing after that. A recipe that differs in weights, caps and budgets alone gets the same rows from memory.
 
     Raises `EmptyLibrary`, `SourceMissing` and the errors of the rules.
     """
     if not library.names():
         raise EmptyLibrary("No source was imported yet; import one (`mixdown import`, or the Sources page) and plan again.")
     sources = {entry.name: library.source(entry.name) for entry in recipe.sources}
+    if not (recipe.contamination.asks or recipe.duplicates.asks or any(has_rules(recipe, source) for source in sources.values())):
+        return {name: Usable(source, source.rows) for name, source in sources.items()}
+    key = usable_key(recipe, sources)
+    with _lock:
+        if (known := _known.get(key)) is not None:
+            return dict(known)
+    found = _worked_out(recipe, library, sources, tokens, watcher)
+    with _lock:
+        _known[key] = found
+        while len(_known) > _MOST_KNOWN:
+            del _known[next(iter(_known))]
+    return dict(found)
+
+
+def usable_key(recipe: Recipe, sources: Mapping[str, Source]) -> str:
+    """What the usable rows depend on: rules, imports, which sources have a weight, and for filters by tokens the target."""
+    rules = recipe.model_dump(
+        mode="json", include={"filters", "domain_filters", "duplicates", "contamination", "validation", "supervision"}
+    )
+    if not _asks_for_tokens(recipe):
+        del rules["supervision"]
+    else:
+        rules["target"] = recipe.target.model_dump(mode="json")
+    own = [
+        [entry.name, sources[entry.name].version, entry.filters.model_dump(mode="json"), entry.repairs, entry.weight > 0]
+        for entry in sorted(recipe.sources, key=lambda entry: entry.name)
+    ]
+    stamps = [benchmark_stamp(said) for said in recipe.contamination.benchmarks]
+    return hashlib.sha256(orjson.dumps([rules, own, stamps], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _asks_for_tokens(recipe: Recipe) -> bool:
+    every = [recipe.filters, *recipe.domain_filters.values(), *(entry.filters for entry in recipe.sources)]
+    return any(filters.min_tokens is not None or filters.max_tokens is not None for filters in every)
+
+
+_MOST_KNOWN = 8
+"""Results kept in memory, eight bytes a row each."""
+_known: dict[str, dict[str, Usable]] = {}
+_lock = threading.Lock()
+
+
+def _worked_out(
+    recipe: Recipe, library: Library, sources: Mapping[str, Source], tokens: RowTokens | None, watcher: Watcher | None
+) -> dict[str, Usable]:
     usable = {name: _filtered(recipe, source, tokens, watcher) for name, source in sources.items()}
     if recipe.contamination.asks:
         repeated = contamination_report(recipe, library, watcher).dropped()

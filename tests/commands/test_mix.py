@@ -102,7 +102,7 @@ def test_recipes_are_checked_weighed_saved_and_compared(mixdown, recipe, tmp_pat
 
 
 def test_tokens_are_estimated_with_their_error_then_counted(mixdown, recipe):
-    text = recipe.read_text().replace("max_chars = 60", "max_tokens = 40").replace("weight = 1\n", 'weight = 1\nunit = "tokens"\n')
+    text = recipe.read_text().replace("max_chars = 60", "max_tokens = 40").replace("weight = 1\n", 'weight = 60\nunit = "tokens"\n')
     recipe.write_text(text)
     measured = mixdown("mix", "measure", recipe, "--json").value["sources"]
     planned = mixdown("plan", recipe, "--json").value

@@ -173,3 +173,12 @@ def test_words_are_letters_digits_and_single_chinese_characters():
     words, offsets = hashed_words(["it's 3-fold", "漢字abc", "", "it s 3 fold"])
     assert np.diff(offsets).tolist() == [4, 3, 0, 4]
     assert words[:4].tolist() == words[-4:].tolist()
+
+
+def test_a_recipe_that_differs_in_weights_alone_is_not_looked_through_again(library, monkeypatch):
+    rules = {"target": {"path": "demo"}, "filters": {"min_turns": 3}}
+    first = Recipe.model_validate(rules | {"sources": [{"name": "mixed", "weight": 1}]})
+    assert usable_rows(first, library)["mixed"].rows.tolist() == [4]
+    monkeypatch.setattr("core.mix.usable.checks_of", None)
+    heavier = Recipe.model_validate(rules | {"budget": {"amount": 1}, "sources": [{"name": "mixed", "weight": 7, "max_epochs": 2}]})
+    assert usable_rows(heavier, library)["mixed"].rows.tolist() == [4]
