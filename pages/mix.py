@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.errors import InputError, MixdownError
-from core.mix import Budget, Plan, Recipe, Shortfall, difference
+from core.mix import Plan, Recipe, Shortfall, difference
 from pages.components import current
 from pages.components.mix_draft import Draft, draft_of
 from pages.components.mix_picture import cost, picture
@@ -28,13 +28,18 @@ def _begin() -> None:
     empty("No recipe yet", "A recipe starts with every imported source, weighted by its size. You change the weights here.")
 
 
+_UNITS = {"rows": "Conversations in all", "tokens": "Tokens in all", "trainable_tokens": "Trainable tokens in all"}
+
+
 def _budget(draft: Draft, saved: Recipe) -> Recipe:
     left, middle, right = st.columns([1.1, 1.1, 1.2], vertical_alignment="bottom")
     limited = left.toggle("Limit the total", value=saved.budget.amount is not None, key=draft.key("limited"))
     amount: int | None = None
     if limited:
         amount = int(
-            middle.number_input("Conversations in all", min_value=1, value=saved.budget.amount or 1000, step=100, key=draft.key("budget"))
+            middle.number_input(
+                _UNITS[saved.budget.unit], min_value=1, value=saved.budget.amount or 1000, step=100, key=draft.key("budget")
+            )
         )
     else:
         middle.html('<div class="md-quiet" style="padding-bottom:.6rem">as many as the weights allow</div>')
@@ -44,7 +49,8 @@ def _budget(draft: Draft, saved: Recipe) -> Recipe:
         key=draft.key("fill"),
         help="When a source has too few rows, the other sources give more. Otherwise the plan stops and says by how much it is short.",
     )
-    return draft.recipe.model_copy(update={"budget": Budget(amount=amount), "on_shortfall": "redistribute" if redistribute else "fail"})
+    budget = saved.budget.model_copy(update={"amount": amount})
+    return draft.recipe.model_copy(update={"budget": budget, "on_shortfall": "redistribute" if redistribute else "fail"})
 
 
 def _primary(place: st.delta_generator.DeltaGenerator, wanted: Recipe, saved: Recipe, draft: Draft) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.mix import Recipe, dump_recipe, load_recipe, recipe_for
+from core.mix import Recipe, load_recipe, recipe_for, save_recipe
 from core.runs import Run, RunStore
 from core.sources import Library
 from core.workspace import BUNDLED_TARGET, Workspace
@@ -54,8 +54,8 @@ def recipe() -> Recipe | None:
 
 
 def save(changed: Recipe) -> None:
-    """Write a recipe under its own name; comments in the file stay."""
-    dump_recipe(changed, workspace().recipe(changed.name))
+    """Write a recipe under its own name; comments in the file stay, and the version before it is kept."""
+    save_recipe(workspace(), changed)
 
 
 def first_recipe() -> Recipe:
