@@ -6,15 +6,13 @@
 Files that were edited by hand join the history at the next save or look. It knows files, not what a recipe means.
 """
 
-import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import InputError
 from core.mix.difference import difference
 from core.mix.recipe import Recipe
-from core.mix.recipe_file import RecipeError, dump_recipe, load_recipe, parse_recipe
+from core.mix.recipe_file import RecipeError, dump_recipe, load_recipe, parse_recipe, write_whole
 from core.workspace import Workspace, checked_name
 
 
@@ -79,7 +77,7 @@ def restore_recipe(workspace: Workspace, name: str, number: int) -> int:
     """Make an older version the newest one, comments and all; returns its new number. Raises `NoSuchVersion`, `RecipeError`."""
     recipe_version(workspace, name, number)
     text = (_folder(workspace, name) / f"{number:05d}.toml").read_text(encoding="utf-8")
-    _write(workspace.recipe(name), text)
+    write_whole(workspace.recipe(name), text)
     return _note(workspace, name)
 
 
@@ -94,20 +92,10 @@ def _note(workspace: Workspace, name: str) -> int:
     except (OSError, UnicodeDecodeError):
         return newest
     try:
-        _write(_folder(workspace, name) / f"{newest + 1:05d}.toml", text)
+        write_whole(_folder(workspace, name) / f"{newest + 1:05d}.toml", text)
     except OSError:
         return newest  # a workspace that can only be read keeps no history
     return newest + 1
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
 
 
 def _files(workspace: Workspace, name: str) -> list[Path]:

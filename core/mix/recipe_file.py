@@ -6,6 +6,7 @@ It knows TOML and where a key stands in the text. What the values mean is `recip
 import difflib
 import os
 import re
+import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -91,9 +92,13 @@ def dump_recipe(recipe: Recipe, path: Path) -> None:
         previous = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         previous = None
-    text = recipe_text(recipe, previous)
+    write_whole(path, recipe_text(recipe, previous))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file in one step, so that nobody ever reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with beside.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()

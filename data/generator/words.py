@@ -20,9 +20,6 @@ PROJECTS = tuple(_POOLS["projects"].split())
 SURNAMES = tuple(_POOLS["surnames"].split())
 PREFIXES = tuple(_POOLS["prefixes"].split())
 
-_ONSETS = tuple(_POOLS["onsets"].split())
-_VOWELS = tuple(_POOLS["vowels"].split())
-_CODAS = ("", "", "", *_POOLS["codas"].split())
 _WEEKDAYS = tuple(_POOLS["weekdays"].split())
 
 
@@ -34,11 +31,6 @@ def pick(rng: random.Random, choices: Sequence[T]) -> T:
 def some(rng: random.Random, choices: Sequence[T], low: int, high: int) -> list[T]:
     """Between `low` and `high` different ones of `choices`, in drawn order."""
     return rng.sample(list(choices), rng.randint(low, high))
-
-
-def syllables(rng: random.Random, count: int) -> str:
-    """An invented lower-case word of `count` syllables."""
-    return "".join(pick(rng, _ONSETS) + pick(rng, _VOWELS) + (pick(rng, _CODAS) if rng.random() < 0.5 else "") for _ in range(count))
 
 
 def surname(rng: random.Random) -> str:
