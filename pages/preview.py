@@ -26,7 +26,8 @@ def _page(recipe: Recipe, imported: list[Source]) -> None:
     if place.button("Continue to tokenize", type="primary", icon=":material/arrow_forward:", icon_position="right"):
         go("pages/tokenize.py")
     target = target_of(recipe)
-    banner, chooser, settings = st.container(), st.container(), st.container()
+    # Its height is kept free by the style sheet: what somebody is about to click must not move when it is filled.
+    banner, chooser, settings = st.container(key="md-banner"), st.container(), st.container()
     with settings:
         supervision = choose_supervision(recipe)
         other = choose_other(recipe, supervision) if comparing else None

@@ -89,20 +89,29 @@ def stop(process: ProcessId, grace: float) -> None:
 
     Blocks until nothing of it is left.
     """
-    if _gone(process, grace):
+    seen: dict[int, str] = {}
+    if _gone(process, grace, seen):
         return
     for chosen, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
         for pid in group_members(process):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, chosen)
-        if _gone(process, patience):
+        if _gone(process, patience, seen):
             return
 
 
-def _gone(process: ProcessId, patience: float) -> bool:
+def _gone(process: ProcessId, patience: float, seen: dict[int, str]) -> bool:
+    """Whether the group ends within `patience` seconds; `seen` remembers its members, with their start marks.
+
+    A member that is being ended by the kernel has lost its environment, and with it the mark, a moment before it is gone.
+    """
     until = time.monotonic() + patience
-    while group_members(process):
+    while True:
+        for pid in group_members(process):
+            if (mark := start_mark(pid)) is not None:
+                seen[pid] = mark
+        if not any(start_mark(pid) == mark for pid, mark in seen.items()):
+            return True
         if time.monotonic() >= until:
             return False
         time.sleep(0.05)
-    return True

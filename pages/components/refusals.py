@@ -25,12 +25,12 @@ def refusal_banner(recipe: Recipe) -> None:
         st.caption(f":material/check: The template takes all of {count(looked)} sampled rows (up to {SAMPLE} per source of the mix).")
         return
     reasons = ", ".join(f"{words(reason)} ({len(rows)})" for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])))
-    with st.container(border=True):
-        share = percent(total / looked)
+    share = percent(total / looked)
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/warning: **{share} of {count(looked)} sampled rows are not trained on in whole:** {plain(reasons)}")
-        with st.container(horizontal=True):
-            for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1]))[:4]:
-                row_link(*rows[0], f"see one: {words(reason)}", ":material/search:")
+        with st.popover("See rows", type="tertiary"):
+            for reason, rows in sorted(dropped.items(), key=lambda item: -len(item[1])):
+                row_link(*rows[0], f"one of {count(len(rows))}: {words(reason)}", ":material/search:")
 
 
 def row_link(source: str, row: int, label: str, icon: str) -> None:

@@ -22,6 +22,23 @@ PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)
 
 
+STILL = """milliseconds => new Promise(done => {
+    let timer = setTimeout(finish, milliseconds);
+    setTimeout(finish, 40 * milliseconds);
+    const watcher = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(finish, milliseconds); });
+    function finish() { watcher.disconnect(); done(true); }
+    watcher.observe(document.body, { childList: true, subtree: true, characterData: true });
+})"""
+
+
+def settled(page: Page) -> None:
+    """Wait until the script has run to its end and the page no longer changes: a click on what is about to move would be lost."""
+    for _ in range(2):
+        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        page.evaluate(STILL, 300)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
 @dataclass
 class Dashboard:
     """A running server: its address, its workspace, and the process."""

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from core.sources import import_source
 from core.workspace import Workspace
 from pages.components.current import first_recipe
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, settled
 
 pytestmark = pytest.mark.browser
 
@@ -39,11 +39,13 @@ def test_a_hostile_row_runs_no_script_and_loads_nothing(dashboard: Dashboard, pa
     ):
         page.goto(f"{dashboard.url}/{address}")
         for tab in tabs:
+            settled(page)
             page.get_by_role("tab", name=tab).click()
             expect(page.get_by_text("window.pwned").and_(page.locator(":visible")).first).to_be_visible()
             expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
             assert page.evaluate("window.pwned") is None
     page.goto(f"{dashboard.url}/preview?source=evil&row=0")
+    settled(page)
     page.get_by_role("tab", name="Conversation").click()
     expect(page.get_by_text("RLO").first).to_be_visible()
     expect(page.get_by_text("<script>window.pwned = 1</script>").first).to_be_visible()

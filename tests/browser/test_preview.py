@@ -12,6 +12,7 @@ from core.mix import Recipe, RecipeSource, RecipeTarget, dump_recipe
 from core.sources import import_source
 from core.workspace import BUNDLED_TARGET, Workspace
 from tests.browser.conftest import Dashboard
+from tests.browser.conftest import settled as still
 
 pytestmark = pytest.mark.browser
 
@@ -63,10 +64,9 @@ def preview(dashboard: Dashboard) -> Dashboard:
 
 
 def settled(page: Page) -> None:
-    """Wait until the script has run to its end."""
+    """Wait until the row is shown and nothing moves any more."""
     expect(page.locator(".md-figures").first).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(page.get_by_test_id("stException")).to_have_count(0)
+    still(page)
 
 
 def ids(tokens: Locator) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.runs import RunStore
-from tests.browser.conftest import Dashboard, processes_of
+from tests.browser.conftest import Dashboard, processes_of, settled
 
 pytestmark = pytest.mark.browser
 
@@ -23,6 +23,7 @@ def test_a_stopped_run_leaves_no_process(dashboard: Dashboard, page: Page):
     page.goto(f"{dashboard.url}/runs")
     expect(page.get_by_text(re.compile(r"of 100,000 steps")).first).to_be_visible()
     assert processes_of(dashboard.home)
+    settled(page)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     _, alive = psutil.wait_procs(processes_of(dashboard.home), timeout=30)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.runs import RunStore
 from core.sources import Library, import_source
 from core.workspace import Workspace
-from tests.browser.conftest import Dashboard, serving
+from tests.browser.conftest import Dashboard, serving, settled
 from tests.sources.hub_server import HubServer, hub_server
 
 pytestmark = pytest.mark.browser
@@ -28,11 +28,6 @@ def talk(number: int, *more: tuple[str, str]) -> dict:
 def write(path: Path, rows: list[dict], *broken: str) -> Path:
     path.write_text("\n".join([*map(json.dumps, rows), *broken]) + "\n", encoding="utf-8")
     return path
-
-
-def settled(page: Page) -> None:
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def figure(page: Page, words: str) -> str:
