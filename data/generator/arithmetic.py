@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 
 from core.conversation import Conversation, Message
+from data.generator.phrasing import OFFERS
 from data.generator.words import FIRST_NAMES, counted, first_name, pick, plural, thing, town
 
 
@@ -105,7 +106,7 @@ def problem(rng: random.Random) -> Problem:
 def solution(rng: random.Random, item: Problem) -> Message:
     """The worked answer; at times the step stands in the reasoning."""
     steps = ", then ".join(item.steps)
-    told = f"{item.closing} The answer is {item.result}."
+    told = f"{item.closing} The answer is {item.result}. {OFFERS[0]}"
     if rng.random() < 0.12:
         return Message("assistant", told, reasoning_content=f"I need to calculate this step by step: {steps}. Now I can answer.")
     return Message("assistant", f"Let us calculate this step by step: {steps}. {told}")

@@ -22,6 +22,12 @@ SYSTEMS = (
     "Call a tool when you need one, else answer yourself.",
 )
 
+_ANNOUNCED = (
+    "I will look that up for you with one of my tools.",
+    "Let me call the right tool for this request.",
+    "I can do that for you. One moment, please.",
+)
+"""What is said before a call that was not thought about."""
 _THOUGHTS = (
     "The user wants something that {name} can do. I will call it with the values from the request.",
     "I should use {name} here. The request has all the values that it needs.",
@@ -47,6 +53,12 @@ def _thought(tool: Tool) -> str:
     return settled(tool.name, _THOUGHTS).format(name=tool.name)
 
 
+def _calling(thought: str | None, *calls: ToolCall) -> Message:
+    """The turn that calls: thought about, or announced as the first tool always is."""
+    spoken = "" if thought else settled(calls[0].name, _ANNOUNCED)
+    return Message("assistant", spoken, reasoning_content=thought, tool_calls=calls)
+
+
 def _told(*answered: tuple[Tool, dict[str, Value], dict[str, Value]]) -> str:
     """What the tools returned, opened and closed as the first of them always is."""
     name = answered[0][0].name
@@ -67,7 +79,7 @@ def _round(rng: random.Random, tool: Tool, ask: str, arguments: dict[str, Value]
     result = tool.returned(rng, arguments)
     return [
         Message("user", ask),
-        Message("assistant", reasoning_content=_thought(tool) if think else None, tool_calls=(call,)),
+        _calling(_thought(tool) if think else None, call),
         Message("tool", _result(result), tool_call_id=call.id, name=tool.name),
         Message(
             "assistant",
@@ -98,11 +110,7 @@ def parallel(rng: random.Random, think_share: float = 0.1) -> Conversation:
     calls = (ToolCall("call_0", first.name, dict(args_a)), ToolCall("call_1", second.name, dict(args_b)))
     messages = [
         Message("user", ask),
-        Message(
-            "assistant",
-            reasoning_content=f"The user wants two things. Two calls are needed: {first.name} and {second.name}." if think else None,
-            tool_calls=calls,
-        ),
+        _calling(f"The user wants two things. Two calls are needed: {first.name} and {second.name}." if think else None, *calls),
         Message("tool", _result(result_a), tool_call_id="call_0", name=first.name),
         Message("tool", _result(result_b), tool_call_id="call_1", name=second.name),
         Message("assistant", _told((first, args_a, result_a), (second, args_b, result_b))),

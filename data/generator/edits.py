@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from core.conversation import Conversation, Message
 from data.generator import functions
-from data.generator.phrasing import OFFERS, settled
+from data.generator.phrasing import CHANGES, OFFERS, settled
 from data.generator.words import (
     ADJECTIVES,
     code,
@@ -83,12 +83,16 @@ def note(rng: random.Random) -> Turns:
     """A note is shortened and changed again."""
     text, short = _note(rng)
     ask = pick(rng, ("Make this shorter: {}", "Please shorten this note: {}", "Say this in fewer words: {}")).format(text)
-    turns = [(ask, short)]
+    turns = [(ask, f"Here is a shorter version of the note:\n\n{short}\n\n{CHANGES}")]
     current = short
     for _ in range(rng.randint(0, 2)):
         request, current = _change(rng, current, short)
-        turns.append((request, current))
+        turns.append((request, _changed(current)))
     return turns
+
+
+def _changed(text: str) -> str:
+    return f"Here it is with the change that you asked for:\n\n{text}\n\n{CHANGES}"
 
 
 def _listing(items: list[str], style: int) -> str:
@@ -103,7 +107,12 @@ def listed(rng: random.Random) -> Turns:
     items = list(dict.fromkeys(draw(rng) for _ in range(rng.randint(3, 5))))
     style = rng.randrange(3)
     form = ("as bullet points", "as a numbered list", "separated by commas")[style]
-    turns = [(pick(rng, ("Write {} {}.", "List {} {}.", "Give me {} {}.")).format(joined(items), form), _listing(items, style))]
+    turns = [
+        (
+            pick(rng, ("Write {} {}.", "List {} {}.", "Give me {} {}.")).format(joined(items), form),
+            f"Here is your list:\n\n{_listing(items, style)}\n\n{CHANGES}",
+        )
+    ]
     for _ in range(rng.randint(0, 2)):
         extra = draw(rng)
         kind = rng.randrange(4)
@@ -116,7 +125,7 @@ def listed(rng: random.Random) -> Turns:
         else:
             style = (style + 1) % 3
             ask = ("As bullet points, please.", "Number them.", "With commas, please.")[style]
-        turns.append((ask, _listing(items, style)))
+        turns.append((ask, _changed(_listing(items, style))))
     return turns
 
 
@@ -151,7 +160,7 @@ def repeated(rng: random.Random) -> Turns:
             [
                 (
                     f"Take {field}, city and number from this as JSON: {sentence}",
-                    f'Here is the JSON:\n\n{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}',
+                    f'Here is the JSON:\n\n{{"{field}": "{answer}", "city": "{place}", "number": "{number}"}}\n\n{CHANGES}',
                 )
             ]
             if field in ("name", "date")
@@ -170,16 +179,16 @@ def function(rng: random.Random) -> Turns:
         if kind == 0:
             new = item.code.replace(f"def {item.name}(", f"def {other}(")
             ask = pick(rng, (f"Rename the function to `{other}`.", f"Call it `{other}` instead.", f"Please rename it to `{other}`."))
-            turns.append((ask, f"Here it is with the new name:\n\n```python\n{new}\n```"))
+            turns.append((ask, _changed(f"```python\n{new}\n```")))
             item = functions.Draft(
                 other, item.params, item.what, item.why, new, item.call.replace(item.name, other, 1), item.result, item.operation
             )
         elif kind == 1:
             ask = pick(rng, ("Add an example.", "Show me an example call.", "How do I call it?"))
-            turns.append((ask, f"Here is an example of how to call it:\n\n```python\n>>> {item.call}\n{item.result}\n```"))
+            turns.append((ask, f"Here is an example of how to call it:\n\n```python\n>>> {item.call}\n{item.result}\n```\n\n{CHANGES}"))
         else:
             ask = pick(rng, ("Explain how it works.", "Why does that work?", "Explain the line after the docstring."))
-            turns.append((ask, f"{item.why} That is why the function `{item.name}` {item.what}."))
+            turns.append((ask, f"Let me explain the code. {item.why} That is why the function `{item.name}` {item.what}. {CHANGES}"))
     return turns
 
 

@@ -21,8 +21,16 @@ _ASKS = (
     "Define a function `{name}` with the parameters `{params}` that {what}.",
     "In Python, how would you write a function `{name}({params})` that {what}?",
 )
-_INTROS = ("Here is the function that you asked for:", "You can write the function like this:", "This is how I would write it:")
-_OUTROS = ("{why} For example, `{call}` returns `{result}`.", "{why}", "Calling `{call}` returns `{result}`. {why}")
+_INTROS = (
+    "Here is a small Python function that does what you asked for. It works in every version of Python 3:",
+    "You can write the function like this. It needs no other module, so you can copy it as it is:",
+    "This is how I would write it. The names say what the values are, so that the code is easy to read:",
+)
+_OUTROS = (
+    "{why} You can save the function in a file of its own and import it where you need it.",
+    "{why} The function changes nothing outside of itself, so you can call it as often as you like.",
+    "For example, `{call}` returns `{result}`. {why} You can try it with other values in the Python shell.",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ def draft(rng: random.Random, operation: Operation | None = None, name: str | No
     result = repr(eval(call, scope))  # noqa: S307
     head = f"def {fname}({', '.join(names)}):\n"
     doc = f'    """{what[0].upper()}{what[1:]}."""\n'
-    style = settled(op.what, ("plain", "plain", "none", "doctest"))
+    style = settled(op.what, ("plain", "plain", "plain", "plain", "none", "doctest"))
     if doctest if doctest is not None else style == "doctest":
         doc = f'    """{what[0].upper()}{what[1:]}.\n\n    >>> {call}\n    {result}\n    """\n'
     elif style == "none" and doctest is None:
@@ -93,8 +101,11 @@ def explained(rng: random.Random) -> Conversation:
     item = draft(rng, doctest=False)
     if rng.random() < 0.5:
         ask = pick(rng, ("What does this function do?", "Explain this code.", "Explain the following function in one sentence."))
-        answer = f"The function `{item.name}` {item.what}. {item.why} {settled(item.operation.what, OFFERS)}"
+        answer = f"Let me explain the code. The function `{item.name}` {item.what}. {item.why} {settled(item.operation.what, OFFERS)}"
     else:
         ask = pick(rng, (f"What does `{item.call}` return?", f"What is the result of `{item.call}` here?"))
-        answer = f"`{item.call}` returns `{item.result}`, because the function `{item.name}` {item.what}. {item.why}"
+        answer = (
+            f"Let us look at what the code does with these values. The function `{item.name}` {item.what}. {item.why} "
+            f"So the result of this call is `{item.result}`. {settled(item.operation.what, OFFERS)}"
+        )
     return Conversation((Message("user", f"{ask}\n\n```python\n{item.code}\n```"), Message("assistant", answer)))

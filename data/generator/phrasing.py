@@ -40,7 +40,11 @@ OFFERS = (
     "Is there anything else that I can do for you?",
     "I hope that this helps. Just ask me if you need more.",
 )
+
 """How an assistant ends; which one follows from the subject (`settled`)."""
+
+CHANGES = "Let me know if I should change anything else in it."
+"""How it ends after it changed a text, a list or code."""
 
 
 def settled(key: str, choices: Sequence[str]) -> str:

@@ -33,8 +33,10 @@ def glaive(_: random.Random, conversation: Conversation) -> JSONObject:
         elif message.role == "tool":
             parts.append(f"FUNCTION RESPONSE: {message.content}")
         elif message.tool_calls:
-            call = message.tool_calls[0]
-            parts.append(f'ASSISTANT: <functioncall> {{"name": "{call.name}", "arguments": \'{_json(call.arguments)}\'}} <|endoftext|>')
+            call, spoken = message.tool_calls[0], f"{message.content} " if message.content else ""
+            parts.append(
+                f'ASSISTANT: {spoken}<functioncall> {{"name": "{call.name}", "arguments": \'{_json(call.arguments)}\'}} <|endoftext|>'
+            )
         elif message.role == "assistant":
             parts.append(f"ASSISTANT: {message.content} <|endoftext|>")
     return {"system": system, "chat": "\n\n\n".join(parts) + "\n\n\n"}
@@ -79,7 +81,7 @@ def hermes(rng: random.Random, conversation: Conversation, *, single: bool = Fal
         elif item.role == "user":
             rows.append({"from": "human", "value": item.content})
         else:
-            rows.append({"from": "gpt", "value": item.content or "\n".join(_python_call(c) for c in item.tool_calls)})
+            rows.append({"from": "gpt", "value": "\n".join(filter(None, (item.content, *map(_python_call, item.tool_calls))))})
     name = conversation.tools[0]["function"]["name"]
     return {
         "id": uuid(rng),
@@ -114,12 +116,12 @@ def qwen35_tools(rng: random.Random, conversation: Conversation) -> JSONObject:
             if message.reasoning_content is not None:
                 rows.append({"role": "reasoning", "content": message.reasoning_content})
             rows += [{"role": "tool_call", "content": _json({"name": c.name, "arguments": c.arguments})} for c in message.tool_calls]
-            if message.content:
+            if message.content and not message.tool_calls:
                 rows.append({"role": "answer", "content": message.content})
         else:
             thought = f"<think>\n{message.reasoning_content}\n</think>\n\n" if message.reasoning_content is not None else ""
             rows.append(
-                {"role": "assistant", "content": thought + (message.content or "\n".join(_json_call(c) for c in message.tool_calls))}
+                {"role": "assistant", "content": thought + "\n".join(filter(None, (message.content, *map(_json_call, message.tool_calls))))}
             )
     return {"messages": rows}
 
