@@ -16,6 +16,7 @@ from core.chat.facts import RowFacts, draft_blocks, facts_of
 from core.chat.fast import FastPath
 from core.chat.hub import TargetUnavailable
 from core.chat.probe import ProbeReport, probe, refusal_of
+from core.chat.settled import settled
 from core.chat.supervision import DegenerateMask, Supervised, TrainingRow, check_source_mask, generation_prompt, supervise
 from core.chat.target import Target, TargetMissing
 from core.chat.template import ChatTemplate, TemplateBroken, TemplateMissing, TemplateRefused
@@ -56,5 +57,6 @@ __all__ = [
     "probe",
     "refusal_of",
     "rendered_parts",
+    "settled",
     "supervise",
 ]

@@ -10,8 +10,9 @@ from functools import cached_property
 
 from core.chat.attribution import message_spans
 from core.chat.choices import Dropped, Supervision
-from core.chat.drafts import Draft, Part, chat_of, draft_rows
+from core.chat.drafts import Draft, chat_of, draft_rows
 from core.chat.encoding import UnencodableText
+from core.chat.parts import Part
 from core.chat.supervision import TrainingRow, mask_of, supervised_of
 from core.chat.target import Target
 from core.chat.template import TemplateRefused

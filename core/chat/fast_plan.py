@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from core.chat.boundary import BoundaryUnstable, measure_turn
 from core.chat.choices import Dropped, Supervision
-from core.chat.drafts import Draft, Part
+from core.chat.drafts import Draft
 from core.chat.encoding import UnencodableText
+from core.chat.parts import Part
 from core.chat.template import TemplateRefused
 
 Ids = NDArray[np.int32]

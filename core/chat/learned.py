@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.chat.choices import Dropped, Supervision
-from core.chat.drafts import Draft, Text
+from core.chat.drafts import Draft
 from core.chat.fast_plan import PartPlan, Plan, RowPlan, learn_part
+from core.chat.parts import Text
 from core.chat.standing import Shape, Standing
 from core.chat.trace import Span
 

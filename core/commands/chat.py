@@ -1,38 +1,19 @@
 """`mixdown probe`, `render`, `mask`: what the target's template does to conversations, and what is trained on."""
 
 from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from core.commands.inputs import ArgOption, TargetOption, TemplateOption, conversations, load_target
 from core.commands.output import AsJSON, emit, emit_lines, say, table
+from core.commands.supervision import with_supervision
 from core.workspace import BUNDLED_TARGET
 
 if TYPE_CHECKING:
-    from core.chat import Supervision, Target
-
-BATCH = 256
-"""Conversations that are tokenized at a time."""
+    from core.chat import Supervised, Supervision, Target
 
 File = Annotated[str, typer.Argument(help="JSON Lines of conversations or raw rows, or - for standard input.")]
-Layout = Annotated[Literal["auto", "turn", "conversation"], typer.Option(help="One row per conversation, per turn, or what fits.")]
-Supervise = Annotated[Literal["sampled", "boundary", "content"], typer.Option(help="Which tokens of a turn are trained on.")]
-Thinking = Annotated[Literal["auto", "on", "off", "default"], typer.Option(help="The generation prompt's thinking setting.")]
-SeqLength = Annotated[int, typer.Option(help="Longest row, in tokens.", min=8)]
-Turns = Annotated[
-    Literal["after_user", "all", "last", "flagged"],
-    typer.Option(help="Which assistant turns are trained on; flagged: those that the data do not flag off."),
-]
-Reasoning = Annotated[bool, typer.Option("--reasoning/--no-reasoning", help="Train on the reasoning of a turn too.")]
-ToolCalls = Annotated[bool, typer.Option("--tool-calls/--no-tool-calls", help="Train on tool calls too.")]
-SpecialTokens = Annotated[
-    Literal["quarantine", "as_text"], typer.Option(help="Rows whose text holds a special token: left out, or encoded as ordinary text.")
-]
-Overlong = Annotated[
-    Literal["truncate", "drop", "keep_last_turns"], typer.Option(help="Rows past the limit: cut, dropped, or without their earliest turns.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -86,39 +67,18 @@ def _rendered(file: str, target: "Target", generation_prompt: bool) -> Iterator[
             yield {"row": row, "refused": str(refusal)}
 
 
+@with_supervision
 def mask(
     file: File,
+    choices: "Supervision",
     target: TargetOption = str(BUNDLED_TARGET),
     template: TemplateOption = None,
     arg: ArgOption = None,
-    layout: Layout = "auto",
-    supervise: Supervise = "sampled",
-    thinking: Thinking = "auto",
-    seq_length: SeqLength = 4096,
-    turns: Turns = "after_user",
-    reasoning: Reasoning = True,
-    tool_calls: ToolCalls = True,
-    special_tokens: SpecialTokens = "quarantine",
-    overlong: Overlong = "truncate",
     oracle: Annotated[bool, typer.Option("--oracle", help="Use the slow path only, which defines the mask.")] = False,
     as_json: AsJSON = False,
 ) -> None:
     """Tokenize conversations into training rows with their loss mask."""
-    from core.chat import Supervision
-
-    loaded = load_target(target, template, arg)
-    choices = Supervision(
-        supervise=supervise,
-        thinking=thinking,
-        layout=layout,
-        seq_length=seq_length,
-        turns=turns,
-        reasoning=reasoning,
-        tool_calls=tool_calls,
-        special_tokens=special_tokens,
-        overlong=overlong,
-    )
-    made = _masked(file, loaded, choices, oracle)
+    made = _masked(file, load_target(target, template, arg), choices, oracle)
     if as_json:
         emit_lines(made)
         return
@@ -130,31 +90,33 @@ def mask(
 
 
 def _masked(file: str, target: "Target", choices: "Supervision", oracle: bool) -> Iterator[dict[str, Any]]:
-    from core.chat import FastPath, supervise
+    for (row, reason), made in _supervised(file, target, choices, oracle):
+        if made is None:
+            yield _dropped(row, None, reason.partition(":")[0], reason)
+            continue
+        for training in made.rows:
+            yield {
+                "row": row,
+                "turn": training.turn,
+                "input_ids": training.input_ids.tolist(),
+                "loss_mask": [int(value) for value in training.loss_mask],
+                "dropped": None,
+                "truncated": training.truncated,
+                "cut_turn": training.cut_turn,
+                "shortened": training.shortened,
+            }
+        for dropped in made.dropped:
+            yield _dropped(row, dropped.turn, dropped.reason, dropped.detail)
 
-    fast = FastPath(target, choices)
-    rows = iter(conversations(file))
-    while batch := list(islice(rows, BATCH)):
-        usable = [conversation for _, conversation, _ in batch if conversation is not None]
-        made = iter([supervise(one, target, choices) for one in usable] if oracle else fast.supervise_batch(usable))
-        for row, conversation, reason in batch:
-            if conversation is None:
-                yield _dropped(row, None, reason.partition(":")[0], reason)
-                continue
-            supervised = next(made)
-            for training in supervised.rows:
-                yield {
-                    "row": row,
-                    "turn": training.turn,
-                    "input_ids": training.input_ids.tolist(),
-                    "loss_mask": [int(value) for value in training.loss_mask],
-                    "dropped": None,
-                    "truncated": training.truncated,
-                    "cut_turn": training.cut_turn,
-                    "shortened": training.shortened,
-                }
-            for dropped in supervised.dropped:
-                yield _dropped(row, dropped.turn, dropped.reason, dropped.detail)
+
+def _supervised(file: str, target: "Target", choices: "Supervision", oracle: bool) -> "Iterator[tuple[tuple[int, str], Supervised | None]]":
+    """`((row, reason), result)` per row; the reason where there is no conversation and so no result."""
+    from core.chat import FastPath, settled, supervise
+
+    rows = (((row, reason), conversation) for row, conversation, reason in conversations(file))
+    if oracle:
+        return ((key, None if one is None else supervise(one, target, choices)) for key, one in rows)
+    return settled(FastPath(target, choices), rows)
 
 
 def _dropped(row: int, turn: int | None, reason: str, detail: str) -> dict[str, Any]:

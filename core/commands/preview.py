@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.commands.chat import Layout, Overlong, Reasoning, SeqLength, SpecialTokens, Supervise, Thinking, ToolCalls, Turns
 from core.commands.inputs import ArgOption, TargetOption, TemplateOption, load_target
 from core.commands.output import AsJSON, Home, emit, people, say
+from core.commands.supervision import with_supervision
 from core.errors import InputError
 from core.workspace import BUNDLED_TARGET, Workspace
 
 if TYPE_CHECKING:
-    from core.chat import ExplainedRow, ExplainedToken, Explanation, RowFacts
+    from core.chat import ExplainedRow, ExplainedToken, Explanation, RowFacts, Supervision
 
 _TRAINED, _MASKED = "underline bold cyan", "bright_black"
 """Underlined is what is trained on, so that it shows without colours too."""
@@ -26,44 +26,26 @@ def register(app: typer.Typer) -> None:
     app.command()(preview)
 
 
+@with_supervision
 def preview(
     source: Annotated[str, typer.Argument(help="An imported source.")],
     row: Annotated[int, typer.Argument(help="The row's number in it.", min=0)],
+    choices: "Supervision",
     target: TargetOption = str(BUNDLED_TARGET),
     template: TemplateOption = None,
     arg: ArgOption = None,
-    layout: Layout = "auto",
-    supervise: Supervise = "sampled",
-    thinking: Thinking = "auto",
-    seq_length: SeqLength = 4096,
-    turns: Turns = "after_user",
-    reasoning: Reasoning = True,
-    tool_calls: ToolCalls = True,
-    special_tokens: SpecialTokens = "quarantine",
-    overlong: Overlong = "truncate",
     block_size: Annotated[int | None, typer.Option(help="Tokens of a draft block, the committed one included.", min=2)] = None,
     why: Annotated[bool, typer.Option("--why", help="Each stretch on its own, with the reason why it is trained on or not.")] = False,
     as_json: AsJSON = False,
     home: Home = None,
 ) -> None:
     """Show one row token by token: trained-on tokens coloured and underlined, the others grey."""
-    from core.chat import Supervision, explain_rows, facts_of
+    from core.chat import explain_rows, facts_of
     from core.chat.characters import spelled_out
     from core.drafter import TrainSettings
     from core.sources import Library
 
     loaded = load_target(target, template, arg)
-    choices = Supervision(
-        supervise=supervise,
-        thinking=thinking,
-        layout=layout,
-        seq_length=seq_length,
-        turns=turns,
-        reasoning=reasoning,
-        tool_calls=tool_calls,
-        special_tokens=special_tokens,
-        overlong=overlong,
-    )
     size = block_size or TrainSettings().block_size
     opened = Library(Workspace.at(home)).source(source)
     there = opened.ledger.kept + opened.ledger.prompt_only
