@@ -14,6 +14,7 @@ from core.chat.explain import (
 )
 from core.chat.facts import RowFacts, draft_blocks, facts_of
 from core.chat.fast import FastPath
+from core.chat.forecast import Forecast, Loss, forecast
 from core.chat.hub import TargetUnavailable
 from core.chat.probe import ProbeReport, probe, refusal_of
 from core.chat.settled import settled
@@ -32,6 +33,8 @@ __all__ = [
     "ExplainedToken",
     "Explanation",
     "FastPath",
+    "Forecast",
+    "Loss",
     "ProbeReport",
     "RenderedPart",
     "RowFacts",
@@ -52,6 +55,7 @@ __all__ = [
     "explain",
     "explain_rows",
     "facts_of",
+    "forecast",
     "generation_prompt",
     "message_names",
     "probe",

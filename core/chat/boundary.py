@@ -14,7 +14,6 @@ from core.chat.encoding import UnencodableText
 from core.chat.forgery import Marked
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
-from core.chat.token_bytes import byte_offsets
 from core.conversation import JSONObject
 from core.errors import MixdownError
 
@@ -54,6 +53,7 @@ class Renders:
         self.literals = literals
         self._texts: dict[tuple[int, bool, bool | None], str] = {}
         self._ids: dict[str, list[int]] = {}
+        self._offsets: dict[str, list[tuple[int, int]]] = {}
         self._marked: dict[str, str] = {}
 
     def replaced(self, message: int, other: JSONObject) -> "Renders":
@@ -79,20 +79,19 @@ class Renders:
         """Its token ids. Raises `TemplateRefused`, `UnencodableText`."""
         text = self.text(count, prompt, enable_thinking)
         if text not in self._ids:
-            encoder = self.target.encoder
-            mark = None if self.literals is None else self.literals.mark
-            self._ids[text] = encoder.encode(text) if mark is None else encoder.encode_marked(self._marked[text], mark)
+            if self.literals is None:
+                self._ids[text] = self.target.encoder.encode(text)
+            else:
+                self._ids[text], self._offsets[text] = self.target.encoder.encode_marked(self._marked[text], self.literals.mark)
         return self._ids[text]
 
     def offsets(self, count: int, prompt: bool, enable_thinking: bool | None) -> list[tuple[int, int]]:
         """Characters `[start, end)` of those tokens. Raises `TemplateRefused`, `UnencodableText`."""
-        text, encoder = self.text(count, prompt, enable_thinking), self.target.encoder
+        text = self.text(count, prompt, enable_thinking)
         if self.literals is None:
-            return encoder.encode_with_offsets(text).offsets
-        exact = byte_offsets(text, [encoder.token_bytes(token_id) for token_id in self.ids(count, prompt, enable_thinking)])
-        if exact is None:
-            raise UnencodableText("The tokenizer changes this text, so special tokens in it cannot be read as ordinary text.")
-        return exact
+            return self.target.encoder.encode_with_offsets(text).offsets
+        self.ids(count, prompt, enable_thinking)
+        return self._offsets[text]
 
     def _render(self, chat: MessagesAndTools, prompt: bool, enable_thinking: bool | None) -> str:
         return self.target.template.render(chat, add_generation_prompt=prompt, **thinking_args(enable_thinking))

@@ -154,8 +154,8 @@ class TokenizerEncoder:
             return ids
         return [token_id for piece in pieces for part in _broken(piece, self._added_texts) for token_id in self.encode_plain(part)]
 
-    def encode_marked(self, marked: str, mark: str) -> list[int]:
-        """Ids of `marked` without its marks, where an added token that has a mark inside is read as ordinary characters.
+    def encode_marked(self, marked: str, mark: str) -> Encoded:
+        """`marked` without its marks, where an added token that has a mark inside is read as ordinary characters.
 
         Raises `UnencodableText`, also where this tokenizer does not encode what lies between added tokens by itself.
         """
@@ -163,10 +163,14 @@ class TokenizerEncoder:
         clean = "".join(piece for piece in pieces if mark not in piece)
         if [token_id for piece in self._added_pattern.split(clean) for token_id in self.encode(piece)] != self.encode(clean):
             raise UnencodableText("The tokenizer encodes text differently beside its added tokens, so none can be read as text.")
-        ids: list[int] = []
+        made, start = Encoded([], []), 0
         for piece in pieces:
-            ids += self.encode_plain(piece.replace(mark, "")) if mark in piece else self.encode(piece)
-        return ids
+            text = piece.replace(mark, "")
+            ids, offsets = self._plain_with_offsets(text) if mark in piece else self.encode_with_offsets(text)
+            made.ids.extend(ids)
+            made.offsets.extend((start + left, start + right) for left, right in offsets)
+            start += len(text)
+        return made
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Encoder.decode`."""
@@ -211,6 +215,14 @@ class TokenizerEncoder:
         except TypeError:
             checked(text)
             raise
+
+    def _plain_with_offsets(self, text: str) -> Encoded:
+        ids = self.encode_plain(text)
+        exact = byte_offsets(text, [self.token_bytes(token_id) for token_id in ids])
+        if exact is not None:
+            return Encoded(ids, exact)
+        found = self._plain.encode(text, add_special_tokens=False)
+        return Encoded(ids, list(found.offsets) if list(found.ids) == ids else [(0, len(text))] * len(ids))
 
     @cached_property
     def _added_texts(self) -> frozenset[str]:

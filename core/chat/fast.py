@@ -140,18 +140,22 @@ class FastPath:
         found = self._shapes.get(kind)
         if found is not None and found[1] is not None:
             return found
-        shape = found[0] if found is not None else Shape(kind, conversation, self.target.template, self.supervision)
+        shape = found[0] if found is not None else self._shape(kind, conversation)
         if len(self._shapes) >= _KEPT:
             self._shapes.clear()
         self._shapes[kind] = found = shape, self._learned.compose(shape)
         return found
+
+    def _shape(self, kind: Kind, conversation: Conversation) -> Shape:
+        return Shape(kind, conversation, self.target.template, self.supervision, self._learned.settings)
 
     def _slow(self, conversation: Conversation, shape: Shape | None) -> Supervised:
         self._report.slow += 1
         if shape is None:
             return supervise(conversation, self.target, self.supervision)
         drafts, dropped = draft_rows(conversation, self.target, self.supervision)
-        self._learned.learn(shape, drafts, dropped)
+        if self._learned.learn(shape, drafts, dropped):
+            self._shapes.clear()
         return supervised_of(conversation, drafts, dropped, self.supervision)
 
     def _rendered(self, conversation: Conversation, composed: Composed) -> list[str] | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.chat.boundary import BoundaryUnstable, measure_turn
+from core.chat.boundary import BoundaryUnstable, Renders, measure_turn
 from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import Draft
 from core.chat.encoding import UnencodableText
@@ -109,13 +109,15 @@ class Plan:
     accepted: tuple[int, bool | None] | None = None
 
 
-def learn_part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, markers: Places, setting: bool | None) -> PartPlan | None:
+def learn_part(
+    part: Part, draft: Draft, supervision: Supervision, ids: Ids, markers: Places, settings: tuple[bool | None, bool | None]
+) -> PartPlan | None:
     """The edges of a turn, its markers counted from the row's first; None where they depend on more than the turn's kind.
 
-    `ids` int32 and `markers` int64: the row's tokens and where its markers stand; `setting`: the turn's expected thinking setting.
+    `ids` int32 and `markers` int64: the row's tokens and where its markers stand; `settings`: the thinking setting that turns of its kind
+    take, and the one that comes first where its prompt fits.
     """
-    renders = draft.text.renders
-    other_than: bytes | None = None
+    renders, (setting, preferred) = draft.text.renders, settings
     try:
         turn = measure_turn(renders, part.message, supervision.thinking)
         prompt_text = renders.text(part.message, True, turn.enable_thinking)
@@ -130,8 +132,12 @@ def learn_part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, mar
         return None
     prompt = turn.prompt_ids[len(history) :]
     shared = next(size for size in range(len(prompt), -1, -1) if draft.text.ids[part.boundary - size : part.boundary] == prompt[:size])
-    if shared < len(prompt):
-        other_than = np.int32(prompt[shared]).tobytes()
+    other_than = np.int32(prompt[shared]).tobytes() if shared < len(prompt) else None
+    if setting is not preferred:
+        # This prompt counts only as long as the preferred one does not fit: what that one goes on with must not stand there.
+        rejected = _ids_of_prompt(renders, part.message, preferred)
+        if rejected[: len(turn.prompt_ids)] == turn.prompt_ids and other_than is None and len(rejected) > len(turn.prompt_ids):
+            other_than = np.int32(rejected[len(turn.prompt_ids)]).tobytes()
     first = _before(part.first, ids, markers)
     last = _nearest(part.last, ids, markers)
     boundary = None if part.boundary == part.first else _before(part.boundary, ids, markers)
@@ -148,6 +154,14 @@ def learn_part(part: Part, draft: Draft, supervision: Supervision, ids: Ids, mar
         if part.end - markers[closing] > _LONGEST_EDGE:
             return None
     return PartPlan(part.message, first, last, boundary, tuple(proofs), other_than)
+
+
+def _ids_of_prompt(renders: Renders, message: int, setting: bool | None) -> list[int]:
+    """The prompt's tokens, none where the template refuses that setting."""
+    try:
+        return renders.ids(message, True, setting)
+    except TemplateRefused:
+        return []
 
 
 def _before(place: int, ids: Ids, markers: Places) -> Edge | None:

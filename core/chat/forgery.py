@@ -17,7 +17,7 @@ from core.chat.encoding import TokenizerEncoder
 from core.chat.frame import TurnFrame
 from core.chat.template import ChatTemplate, TemplateRefused
 from core.chat.trace import unused_mark
-from core.conversation import JSONObject
+from core.conversation import ROLES, JSONObject
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _strings(chat: MessagesAndTools) -> Iterator[tuple[str, str]]:
     messages, tools = chat
     for place, message in enumerate(messages):
         for key, value in message.items():
-            if key != "role":
+            if key != "role" or value not in ROLES:
                 yield from _deep(f"messages[{place}].{key}", value)
     yield from _deep("tools", list(tools or []))
 

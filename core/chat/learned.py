@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from core.chat.boundary import Renders, choose_thinking
 from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import Draft
+from core.chat.encoding import UnencodableText
 from core.chat.fast_plan import PartPlan, Plan, RowPlan, learn_part
 from core.chat.parts import Text
-from core.chat.standing import Shape, Standing
+from core.chat.standing import SeenSettings, Shape, Standing
+from core.chat.template import TemplateRefused
 from core.chat.trace import Span
 
 LESSONS = 8
@@ -68,6 +71,7 @@ class Learned:
     supervision: Supervision
     is_marker: NDArray[np.bool_]
     precise: bool = False
+    settings: SeenSettings = field(default_factory=SeenSettings)
     pieces: dict[Standing, Lesson] = field(default_factory=dict)
     same: dict[tuple[Standing, Standing], Lesson] = field(default_factory=dict)
 
@@ -96,12 +100,29 @@ class Learned:
         accepted = None if rows[-1].count == shape.count else (shape.count, shape.whole)
         return Composed(Plan(tuple(rows), tuple(shape.dropped), accepted), list(used.values()))
 
-    def learn(self, shape: Shape, drafts: Sequence[Draft], dropped: Sequence[Dropped]) -> None:
-        """Take from a conversation of that shape what the slow path made of it."""
+    def learn(self, shape: Shape, drafts: Sequence[Draft], dropped: Sequence[Dropped]) -> bool:
+        """Take from a conversation of that shape what the slow path made of it; whether shapes have to be made anew for it."""
         if not drafts or any(drop.reason not in ("before_first_user", "flagged_off") for drop in dropped):
-            return
+            return False
         if any(draft.removed for draft in drafts) or not shape.turns:
-            return
+            return False
+        try:
+            if self._see_settings(shape, drafts[-1].text.renders):
+                return True
+            self._learn_rows(shape, drafts)
+        except (TemplateRefused, UnencodableText):
+            pass  # some turn stands in the row, but not by itself (before the first user message): left to the slow path
+        return False
+
+    def _see_settings(self, shape: Shape, renders: Renders) -> bool:
+        changed = False
+        for turn, expected in shape.expected.items():
+            if expected is not None:
+                found = choose_thinking(renders, turn, self.supervision.thinking)
+                changed |= self.settings.see(shape.kinds[turn], found is expected)
+        return changed
+
+    def _learn_rows(self, shape: Shape, drafts: Sequence[Draft]) -> None:
         shape.precise = self.precise
         stable: dict[int, bool] | None = None
         if self.supervision.layout != "turn":
@@ -178,7 +199,8 @@ class Learned:
         edges = np.searchsorted([offsets[place][0] for place in markers.tolist()], [*starts, len(text.text)]).tolist()
         parts: dict[int, PartPlan] = {}
         for part in draft.parts:
-            planned = learn_part(part, draft, self.supervision, ids, markers, shape.settings[part.message])
+            settings = shape.settings[part.message], shape.expected[part.message]
+            planned = learn_part(part, draft, self.supervision, ids, markers, settings)
             if planned is None:
                 return
             parts[part.message] = planned.moved(-part.message, -edges[part.message])

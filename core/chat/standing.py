@@ -20,7 +20,9 @@ Neighbour = tuple[str, bool]
 class Shape:
     """One kind of conversation under one set of choices: its trained turns, their thinking settings, and where its messages stand."""
 
-    def __init__(self, kind: Kind, conversation: Conversation, template: ChatTemplate, supervision: Supervision) -> None:
+    def __init__(
+        self, kind: Kind, conversation: Conversation, template: ChatTemplate, supervision: Supervision, settings: "SeenSettings"
+    ) -> None:
         """`conversation`: any one of that kind."""
         self.tools, self.kinds = kind
         self.count = len(self.kinds)
@@ -28,7 +30,12 @@ class Shape:
         self.dropped: list[Dropped]
         self.turns, self.dropped = trained_turns(conversation, supervision.turns)
         chooses = template.takes_thinking and "enable_thinking" not in template.args
-        self.settings: dict[int, bool | None] = {turn: _setting(self.kinds[turn], supervision, chooses) for turn in self.turns}
+        self.expected: dict[int, bool | None] = {turn: _setting(self.kinds[turn], supervision, chooses) for turn in self.turns}
+        """The thinking setting that a turn's reasoning asks for; `settings` has the one that its template is seen to take."""
+        self.settings: dict[int, bool | None] = {
+            turn: not expected if expected is not None and settings.contrary(self.kinds[turn]) else expected
+            for turn, expected in self.expected.items()
+        }
         self.whole: bool | None = self.settings[self.turns[-1]] if self.turns else None
         roles = [role for role, *_ in self.kinds]
         self._first_user = roles.index("user") if "user" in roles else -1
@@ -69,6 +76,30 @@ class Shape:
         """The messages of the turn's exchange that stand before it, where a later user message makes them past."""
         mine, last = self.last_user[turn], self.last_user[-1]
         return range(mine + 1, turn) if last > mine else range(0)
+
+
+class SeenSettings:
+    """Which thinking setting turns of each kind took: the one that their reasoning asks for, or the other, because its prompt fits.
+
+    A template that prints no empty scaffold in its answers makes every turn without reasoning take the thinking prompt.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[MessageKind, list[int]] = {}
+
+    def contrary(self, kind: MessageKind) -> bool:
+        """Whether turns of this kind always took the other setting, twice at least."""
+        as_expected, otherwise = self._seen.get(kind, (0, 0))
+        return otherwise >= ENOUGH and not as_expected
+
+    def see(self, kind: MessageKind, as_expected: bool) -> bool:
+        """Take note of one turn; whether that changes what is to be expected of its kind."""
+        before = self.contrary(kind)
+        self._seen.setdefault(kind, [0, 0])[not as_expected] += 1
+        return self.contrary(kind) is not before
+
+
+ENOUGH = 2
 
 
 def _setting(kind: MessageKind, supervision: Supervision, chooses: bool) -> bool | None:

@@ -1,17 +1,19 @@
 """`mixdown probe`, `render`, `mask`: what the target's template does to conversations, and what is trained on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from core.commands.inputs import ArgOption, TargetOption, TemplateOption, conversations, load_target
-from core.commands.output import AsJSON, emit, emit_lines, say, table
+from core.commands.mix import MixOptions, RecipeArgument, SourceOption, chosen_recipe
+from core.commands.output import AsJSON, Home, emit, emit_lines, say, table
 from core.commands.supervision import with_supervision
-from core.workspace import BUNDLED_TARGET
+from core.workspace import BUNDLED_TARGET, Workspace
 
 if TYPE_CHECKING:
-    from core.chat import Supervised, Supervision, Target
+    from core.chat import Forecast, Supervised, Supervision, Target
 
 File = Annotated[str, typer.Argument(help="JSON Lines of conversations or raw rows, or - for standard input.")]
 
@@ -23,16 +25,64 @@ def register(app: typer.Typer) -> None:
 
 
 def probe(
-    target: TargetOption = str(BUNDLED_TARGET), template: TemplateOption = None, arg: ArgOption = None, as_json: AsJSON = False
+    recipe: RecipeArgument = None,
+    source: SourceOption = None,
+    target: Annotated[str | None, typer.Option("--target", help="A folder or hub id; else the recipe's or the bundled one.")] = None,
+    template: TemplateOption = None,
+    arg: ArgOption = None,
+    sample: Annotated[int, typer.Option(help="Rows looked at per source, evenly spread; 0 for all.", min=0)] = 2000,
+    as_json: AsJSON = False,
+    home: Home = None,
 ) -> None:
-    """Find out what the template accepts, refuses and rewrites, by rendering."""
+    """Find out what the template accepts, refuses and rewrites, by rendering; of a recipe's sources too, before anything is tokenized.
+
+    With a recipe or sources: how many rows of each would not be trained on, for which reasons, and what would save them.
+    """
     from core.chat import probe as probe_template
 
-    report = probe_template(load_target(target, template, arg))
+    if recipe is None and not source:
+        loaded, found = load_target(target or str(BUNDLED_TARGET), template, arg), None
+    else:
+        loaded, found = _forecasts(recipe, source or [], MixOptions(target=target, template=template, args=tuple(arg or ())), sample, home)
+    report = probe_template(loaded)
     if as_json:
-        emit(report.to_json())
+        emit(report.to_json() | ({} if found is None else {"sources": [one.to_json() for one in found]}))
         return
     table("What the template does", ["question", "answer"], report.findings())
+    if found is not None:
+        _announce(found)
+
+
+def _forecasts(
+    recipe: str | None, sources: list[str], options: MixOptions, sample: int, home: str | None
+) -> "tuple[Target, list[Forecast]]":
+    from core.chat import FastPath, forecast
+    from core.sources import Library
+    from core.tokens.target import load_target as target_of
+    from core.tokens.target import supervision_of
+
+    workspace = Workspace.at(home)
+    chosen = chosen_recipe(workspace, recipe, replace(options, sources=tuple(sources)))
+    target = target_of(chosen)
+    path, library = FastPath(target, supervision_of(chosen)), Library(workspace)
+    return target, [forecast(library.source(entry.name), path, sample or None) for entry in chosen.sources]
+
+
+def _announce(found: "list[Forecast]") -> None:
+    from core.chat.characters import spelled_out
+
+    table(
+        "What of each source is not trained on",
+        ["source", "rows", "looked at", "lost", "reason", "what would save them"],
+        [
+            [one.source, one.kept, one.rows, loss.whole, f"{len(loss.rows):,} × {spelled_out(loss.meaning)}", loss.remedy]
+            for one in found
+            for loss in one.losses
+        ],
+    )
+    fine = [one.source for one in found if not one.losses]
+    if fine:
+        say(f"nothing is refused or dropped of {', '.join(fine)}")
 
 
 def render(

@@ -3,14 +3,14 @@
 import numpy as np
 import streamlit as st
 
-from core.chat import Supervision
+from core.chat import Forecast, Supervision
 from core.mix import Recipe
 from core.sources import Source
 from pages.components import charts
 from pages.components.numbers import count, percent, plural
 from pages.components.page import figures, plain
 from pages.components.refusals import row_link, words
-from pages.components.sampling import LARGE_SAMPLE, Sample, sample_of
+from pages.components.sampling import LARGE_SAMPLE, sample_of
 
 
 def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> None:
@@ -18,8 +18,7 @@ def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> Non
     sample = sample_of(recipe, source.name, supervision, LARGE_SAMPLE)
     if not sample.rows:
         return
-    all_of_it = sample.rows == source.ledger.kept
-    amount = f"all {count(sample.rows)} rows" if all_of_it else f"a sample of {count(sample.rows)} rows"
+    amount = f"all {count(sample.rows)} rows" if sample.exact else f"a sample of {count(sample.rows)} rows"
     st.subheader(f"{plain(source.title or source.name)}: {amount}", anchor=False)
     if sample.lengths:
         _numbers(sample)
@@ -28,17 +27,19 @@ def sample_view(recipe: Recipe, supervision: Supervision, source: Source) -> Non
             _lengths(sample, supervision.seq_length)
         with right:
             _shares(sample)
-    for reason, places in sorted(sample.dropped.items(), key=lambda item: -len(item[1])):
-        rows = list(dict.fromkeys(places))
-        turns = f" ({count(len(places))} turns)" if len(places) > len(rows) else ""
-        row_link(source.name, rows[0], f"{plural(len(rows), 'row')} not trained on{turns}: {words(reason)}", ":material/block:")
+    for loss in sample.losses:
+        turns = f" ({count(loss.turns)} turns)" if loss.turns > len(loss.rows) else ""
+        label = f"{plural(len(loss.rows), 'row')} not trained on{turns}: {words(loss.reason)}"
+        row_link(source.name, loss.rows[0], label, ":material/block:")
+        if loss.remedy:
+            st.caption(f"What would save them: {plain(loss.remedy)}.")
     if sample.cut:
         row_link(source.name, sample.cut[0], f"{plural(len(sample.cut), 'row')} cut at the limit", ":material/content_cut:")
-    if not sample.dropped and not sample.cut:
+    if not sample.losses and not sample.cut:
         st.caption(":material/check: Nothing is refused, dropped or cut.")
 
 
-def _numbers(sample: Sample) -> None:
+def _numbers(sample: Forecast) -> None:
     share = float(np.average(sample.shares, weights=sample.lengths))
     per = len(sample.lengths) / sample.rows
     figures(
@@ -51,7 +52,7 @@ def _numbers(sample: Sample) -> None:
     )
 
 
-def _lengths(sample: Sample, limit: int) -> None:
+def _lengths(sample: Forecast, limit: int) -> None:
     # Drawn in wherever it does not squeeze the bars into a corner; else said in words.
     near = limit <= max(sample.lengths) * 3
     counts, edges = np.histogram(sample.lengths, bins=24, range=(0, max(sample.lengths)))
@@ -72,7 +73,7 @@ def _lengths(sample: Sample, limit: int) -> None:
         st.caption(f"The limit, {count(limit)} tokens, lies far to the right.")
 
 
-def _shares(sample: Sample) -> None:
+def _shares(sample: Forecast) -> None:
     counts, edges = np.histogram(np.array(sample.shares) * 100, bins=20, range=(0, 100))
     charts.show(
         charts.histogram(edges.tolist(), counts.tolist(), x="trainable share of a training row (%)", y="training rows"),

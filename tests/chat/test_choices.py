@@ -123,6 +123,29 @@ def test_a_prompt_holds_special_tokens_as_text_too(targets):
     assert prompt.count(target.frame.end_ids[0]) == 2  # of the default system message and of the user's
 
 
+@pytest.mark.parametrize("layout", ["conversation", "turn"])
+@pytest.mark.parametrize("name", ["qwen3", "harmony", "mistral-pieces", "gemma-pieces"])
+def test_special_tokens_are_text_beside_characters_that_the_tokenizer_changes(name, layout, targets):
+    target, choice = targets(name), Supervision(special_tokens="as_text", layout=layout)
+    token = target.encoder.token(target.frame.end_ids[0])
+    odd = "e\u0301 \u212b"  # NFC makes one character of the first two and another one of the last
+    chat = Conversation(
+        (
+            Message("user", f"{odd} {token}?"),
+            Message("assistant", f"Ye {odd}.", "Hm." if name == "qwen3" else None),
+            Message("user", odd),
+            Message("assistant", "Yo."),
+        )
+    )
+    made = supervise(chat, target, choice)
+    assert made.dropped == [] and made.rows
+    tokens = explain(chat, target, choice)
+    assert [[one.trainable for one in row] for row in tokens] == [row.loss_mask.tolist() for row in made.rows]
+    assert all("Yo" in text or "Ye" in text for row in made.rows for text in trained_text(target, row))
+    plain = [message for one in tokens[0] if (message := one.message) is not None and one.text == "?"]
+    assert plain == [0]
+
+
 LONG = Conversation(
     (
         Message("system", "Be brief."),

@@ -14,7 +14,7 @@ from core.chat.fast_render import FastRenderer
 from core.conversation import Conversation, Message, ToolCall
 from tests.chat.conftest import ALL
 from tests.chat.conversations import conversations
-from tests.chat.targets import CHATML
+from tests.chat.targets import CHATML, make_target
 from tests.chat.test_choices import LONG
 from tests.chat.test_forgery import conversation_with
 from tests.chat.test_supervision import AGENT, CHAT
@@ -93,7 +93,7 @@ def combinations(seed: str, count: int) -> list[Supervision]:
     return [*single, *(Supervision(**{name: rng.choice(values) for name, values in OPTIONS.items()}) for _ in range(count))]
 
 
-@pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "harmony", "generation"])
+@pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "harmony", "generation", "strips", "coder"])
 def test_every_choice_and_random_combinations_of_them_are_equal(name, targets):
     target = targets(name)
     for choices in combinations(name, 8):
@@ -101,12 +101,12 @@ def test_every_choice_and_random_combinations_of_them_are_equal(name, targets):
         assert_equal(path, [retold(chat, words) for words in ("Well,", "So é", "Now") for chat in SHAPES], choices, target)
 
 
-@pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "generation"])
+@pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3", "generation", "strips", "coder"])
 def test_the_default_choices_are_fast_after_two_rows_of_a_kind(name, targets):
     target = targets(name)
     chats = SHAPES[2:4] if name in ("llama3", "generation") else SHAPES[:4]
     path = FastPath(target, Supervision())
-    path.supervise_batch([retold(chat, words) for words in ("Well,", "So") for chat in chats])
+    path.supervise_batch([retold(chat, words) for words in ("Well,", "So", "And", "But")[: 4 if name == "strips" else 2] for chat in chats])
     before = path.report.fast
     path.supervise_batch([retold(chat, words) for words in ("Now", "Then", "Good,") for chat in chats])
     assert path.report.fast - before == 3 * len(chats)
@@ -131,6 +131,32 @@ def test_a_thought_that_the_template_reads_out_of_content_is_left_to_the_slow_pa
     assert_equal(path, [retold(chat, words) for words in ("x", "y", "z")], choices, target)
     hidden = Conversation((Message("user", "a"), Message("assistant", "why</think>b"), Message("user", "c"), Message("assistant", "d")))
     assert_equal(path, [hidden], choices, target)
+
+
+@pytest.mark.parametrize("layout", ["auto", "conversation", "turn"])
+@pytest.mark.parametrize("name", ["qwen3.6", "qwen3", "harmony", "gemma"])
+def test_a_turn_that_the_template_refuses_by_itself_breaks_nothing(name, layout, targets):
+    target, choices = targets(name), Supervision(turns="all", layout=layout)
+    chat = Conversation((Message("assistant", "Welcome."), Message("user", "Hi"), Message("assistant", "Hello.")))
+    assert_equal(FastPath(target, choices), [retold(chat, words) for words in "abcd"], choices, target)
+
+
+SCAFFOLDED = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% if enable_thinking is false %}(no thought)\n{% endif %}{% endif %}"
+)
+
+
+def test_turns_that_take_the_other_thinking_prompt_go_fast_and_those_that_begin_with_the_scaffold_do_not(tmp_path):
+    # The recorded answers lack the scaffold that the server would send, so the prompt without it is the one that fits.
+    target, choices = Target.load(make_target(tmp_path, SCAFFOLDED)), Supervision()
+    path = FastPath(target, choices)
+    assert_equal(path, [retold(SHAPES[3], words) for words in "abcdefghij"], choices, target)
+    assert path.report.fast >= 6
+    for text in ("(no thought)\nHi", "(no thought)", "(no thoughts", "(n", "\n(no thought)\n"):
+        chat = Conversation((Message("user", "Hi"), Message("assistant", text)))
+        assert_equal(path, [chat, retold(SHAPES[3], "z"), chat], choices, target)
+    assert path.report.invalid_since is None
 
 
 def test_the_renderer_leaves_to_jinja2_what_minijinja_prints_otherwise(targets):

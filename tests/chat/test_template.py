@@ -1,9 +1,7 @@
 """Rendering: the same bytes as transformers, refusals in the template's words, templates found where transformers finds them."""
 
 import json
-from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,40 +10,12 @@ from hypothesis import strategies as st
 from core.chat import ChatTemplate, Target, TemplateBroken, TemplateMissing, TemplateRefused
 from core.chat.template import BadTemplateArgument
 from core.chat.tokenizer_config import BadTargetFile
-from core.conversation import Conversation, Message, ToolCall, messages_json
+from core.conversation import Conversation, Message, ToolCall
 from tests.chat.conftest import ALL
 from tests.chat.conversations import conversations
 from tests.chat.targets import make_target
 
 HELLO = Conversation((Message("user", "Hi"), Message("assistant", "Hello.")))
-
-
-@pytest.fixture(scope="module")
-def reference(folders: Callable[[str], Path]):
-    """transformers' own rendering: (name, conversation, arguments) → text, or None where the template raises."""
-    from functools import cache
-
-    import transformers.utils.chat_template_utils as module
-    from transformers import PreTrainedTokenizerFast
-
-    class FixedDate(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2026, 1, 1)
-
-    tokenizer = cache(lambda name: PreTrainedTokenizerFast.from_pretrained(folders(name)))
-
-    def render(name: str, conversation: Conversation, **args) -> str | None:
-        tools = list(conversation.tools) or None
-        kept, module.datetime = module.datetime, FixedDate
-        try:
-            return tokenizer(name).apply_chat_template(messages_json(conversation.messages), tools=tools, tokenize=False, **args)
-        except Exception:
-            return None
-        finally:
-            module.datetime = kept
-
-    return render
 
 
 @pytest.mark.parametrize("name", ALL)
