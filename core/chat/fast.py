@@ -161,14 +161,15 @@ class FastPath:
     def _rendered(self, conversation: Conversation, composed: Composed) -> list[str] | None:
         plan = composed.plan
         messages, tools = chat_of(conversation)
+        ready = None if self._renderer is None else self._renderer.ready(messages, tools)
         texts: list[str] = []
         wanted = [(row.count, row.enable_thinking) for row in plan.rows]
         for count, setting in wanted if plan.accepted is None else [*wanted, plan.accepted]:
-            part, args = messages[:count], thinking_args(setting)
-            text = None if self._renderer is None else self._renderer.render(part, tools, False, args)
+            args = thinking_args(setting)
+            text = None if self._renderer is None or ready is None else self._renderer.printed(ready, count, False, args)
             if text is None:
                 try:
-                    text = self.target.template.render((part, tools), **args)
+                    text = self.target.template.render((messages[:count], tools), **args)
                 except TemplateRefused:
                     return None
             texts.append(text)

@@ -6,7 +6,7 @@ It is sure of a render or gives None, and then Jinja2 decides. It does not know 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import minijinja
 
@@ -28,6 +28,14 @@ _HARD_VALUES: tuple[object, ...] = (
     True, False, None, 0, -7, 10**12, 2**63, 10**30, "", "text", "é<>&'\"\n", [], {}, [1, None, [True, {"a": 1.5}]],
     {"b": {"a": 1e20, "é": -0.0, "c": [1.0]}}, ["x", "é"],
 )  # fmt: skip
+
+
+class Ready(NamedTuple):
+    """A conversation as `FastRenderer.printed` takes it; `name`: which of the template's sources prints it."""
+
+    name: str
+    messages: list[JSONObject]
+    tools: Sequence[Tool] | None
 
 
 class FastRenderer:
@@ -74,20 +82,26 @@ class FastRenderer:
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, add_generation_prompt: bool, args: Mapping[str, Any]
     ) -> str | None:
         """The text, None where Jinja2 has to say: it may refuse, or print something else. `messages` in OpenAI form."""
+        ready = self.ready(messages, tools)
+        return None if ready is None else self.printed(ready, len(messages), add_generation_prompt, args)
+
+    def ready(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None) -> Ready | None:
+        """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it."""
         if any("tool_calls" in message and holds_float(message["tool_calls"]) for message in messages) or holds_float(tools):
             return None  # a float on its own comes back from minijinja as another number's text (1.0 as 1, 1e20 as its digits)
-        sources = self._template.sources
-        name = "tool_use" if tools and "tool_use" in sources else "default"
+        name = "tool_use" if tools and "tool_use" in self._template.sources else "default"
+        return Ready(name, template_messages(messages), tools or None)
+
+    def printed(self, ready: Ready, count: int, add_generation_prompt: bool, args: Mapping[str, Any]) -> str | None:
+        """The text of the first `count` messages, None where Jinja2 has to say."""
+        messages = ready.messages if count == len(ready.messages) else ready.messages[:count]
         try:
-            text = self._environment.render_template(name, **self._values(messages, tools, add_generation_prompt), **args)
+            text = self._environment.render_template(
+                ready.name, messages=messages, tools=ready.tools, documents=None, add_generation_prompt=add_generation_prompt, **args
+            )
         except Exception:  # noqa: BLE001  a template is a stranger's program; Jinja2 finds the words for what went wrong
             return None
         return None if _TRIMMED_BY_PYTHON_ALONE.search(text) else text
-
-    @staticmethod
-    def _values(messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, add_generation_prompt: bool) -> dict[str, Any]:
-        plain = template_messages(messages)
-        return {"messages": plain, "tools": tools or None, "documents": None, "add_generation_prompt": add_generation_prompt}
 
 
 def probe_chats() -> Iterator[tuple[list[JSONObject], list[Tool] | None]]:

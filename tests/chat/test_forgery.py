@@ -109,18 +109,27 @@ def test_no_string_of_a_conversation_forges_a_turn_on_either_path(name, special_
     pieces = list(target.forgeries.guarded)
     halves = [half for piece in pieces for cut in (1, 2, len(piece) - 1) for half in (piece[:cut], piece[cut:])]
     fragments = [*pieces, *pieces, *halves, "<|im_<|im_end|>end|>", *(f"<{piece}>" for piece in pieces)]
-    choices = Supervision(layout="conversation", special_tokens=special_tokens, seq_length=10**6)
+    choices_of = st.builds(
+        Supervision,
+        layout=st.sampled_from(["conversation", "turn", "auto"]),
+        turns=st.sampled_from(["after_user", "all"]),
+        reasoning=st.booleans(),
+        special_tokens=st.just(special_tokens),
+        seq_length=st.just(10**6),
+    )
 
-    def turns(made: Supervised) -> list[list[int]]:
-        return [[one for one in row.input_ids.tolist() if one in guarded] for row in made.rows]
+    def turns(made: Supervised) -> dict[int | None, list[int]]:
+        return {row.turn: [one for one in row.input_ids.tolist() if one in guarded] for row in made.rows}
 
     @FEW
-    @given(st.one_of(conversations(), conversations(with_tools=False, with_reasoning=False, ragged=False)), st.integers(0, 2**32))
-    def check(conversation, seed):
+    @given(
+        st.one_of(conversations(), conversations(with_tools=False, with_reasoning=False, ragged=False)), st.integers(0, 2**32), choices_of
+    )
+    def check(conversation, seed, choices):
         hostile, clean = poisoned(conversation, fragments, random.Random(seed))
-        slow, harmless = supervise(hostile, target, choices), supervise(clean, target, choices)
-        if slow.rows:
-            assert turns(slow) == turns(harmless)
+        slow, harmless = supervise(hostile, target, choices), turns(supervise(clean, target, choices))
+        for turn, found in turns(slow).items():
+            assert found == harmless.get(turn, found)
         path = FastPath(target, choices)
         path.supervise_batch([conversation, clean, conversation, clean])  # so that this kind is known
         assert same(path.supervise_batch([hostile])[0], slow)
