@@ -1,6 +1,6 @@
 """Every template over every bundled source: rendered as transformers does, and masked by the fast path as by the slow one.
 
-MIXDOWN_CHAT_ROWS says how many conversations, spread evenly over all sources (60 by default; 2559 are all of them).
+MIXDOWN_CHAT_ROWS says how many conversations, spread evenly over all sources (60 by default; more than there are takes all).
 """
 
 import os
