@@ -49,7 +49,7 @@ def begin(model: DraftModel, target: TargetModel, seed: int, beginning: Beginnin
         model.fc.weight.mul_(_REST)
         model.fc.weight[:, tap * shape.hidden_size : (tap + 1) * shape.hidden_size] += torch.eye(shape.hidden_size)
         model.hidden_norm.weight.copy_(layers[0]["input_layernorm.weight"])
-        model.norm.weight.copy_(target.ends.norm.weight)
+        model.norm.weight.copy_(target.ends.norm.state_dict()["weight"])
     return "target"
 
 
