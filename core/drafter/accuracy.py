@@ -23,9 +23,9 @@ class SlotCounts:
 
     @classmethod
     @torch.no_grad()
-    def of(cls, logits: Tensor, choices: Tensor, valid: Tensor) -> Self:
-        """Count logits [valid slots, vocabulary] in the order of valid bool [..., slots], against choices int64 [..., slots]."""
-        correct = torch.zeros_like(valid).masked_scatter_(valid, logits.argmax(-1) == choices[valid]).flatten(0, -2)
+    def of(cls, said: Tensor, choices: Tensor, valid: Tensor) -> Self:
+        """Count tokens said, [valid slots] in the order of valid bool [..., slots], against choices int64 [..., slots]."""
+        correct = torch.zeros_like(valid).masked_scatter_(valid, said == choices[valid]).flatten(0, -2)
         flat = valid.flatten(0, -2)
         return cls(
             right=tuple(correct.sum(0).tolist()),

@@ -4,7 +4,7 @@ A batch depends on seed and step only, so any step can be made again. It knows n
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -34,9 +34,19 @@ class Batch:
     committed: Tensor
     """[conversations, anchors] int64, the tokens there"""
     choices: Tensor
-    """[conversations, anchors, slots - 1] int64, the target's own choice for drafted slots 1, 2, ..."""
+    """[conversations, anchors, slots - 1] int64, what drafted slots 1, 2, ... should say: the target's own choice, or the data's token"""
     valid: Tensor
-    """[conversations, anchors, slots - 1] bool: supervised, and so is everything since the anchor, all of it the target's own choice"""
+    """[conversations, anchors, slots - 1] bool: supervised, and so is everything since the anchor, all of it the target's own choice (not
+    asked where slots should say the data's tokens)"""
+    finals: Tensor | None = None
+    """[valid slots, hidden] bfloat16, the target's states before its final norm that the slots' tokens are said from, where asked for"""
+
+    def to(self, device: torch.device) -> "Batch":
+        """The batch on a device."""
+        if device == self.anchors.device:
+            return self
+        parts = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **parts)
 
 
 class AnchorBatches:
@@ -52,8 +62,12 @@ class AnchorBatches:
         anchors: int,
         block_size: int,
         seed: int,
+        tokens: bool = False,
+        finals: bool = False,
     ) -> None:
+        """With `tokens` slots should say the data's tokens, with `finals` batches hold the states that the target speaks from."""
         self._rows = rows
+        self._tokens, self._finals = tokens, finals
         self._states = states
         self._conversations = conversations
         self._anchors = anchors
@@ -113,13 +127,30 @@ class AnchorBatches:
         valid = (slots < self._run[flat][..., None]) & ~repeated[..., None]
         # What the target would say for slot i comes from the token before it, at anchor + i - 1.
         said = np.minimum(flat[..., None] + slots - 1, self._rows.tokens - 1)
-        valid[..., 1:] &= np.logical_and.accumulate(self._followed[said[..., :-1]], axis=-1)
+        if self._tokens:
+            choices = self._rows.ids[np.minimum(said + 1, self._rows.tokens - 1)]
+        else:
+            choices = self._states.choices[said]
+            valid[..., 1:] &= np.logical_and.accumulate(self._followed[said[..., :-1]], axis=-1)
         anchors = flat - self._rows.offsets[rows][:, None]
+        features, finals = self._read(rows, anchors, valid)
         return Batch(
             rows=tuple(rows.tolist()),
-            features=self._states.features(rows.tolist(), anchors.max(1).tolist()),
+            features=features,
             anchors=torch.from_numpy(anchors),
             committed=torch.from_numpy(self._rows.ids[flat].astype(np.int64)),
-            choices=torch.from_numpy(self._states.choices[said].astype(np.int64)),
+            choices=torch.from_numpy(choices.astype(np.int64)),
             valid=torch.from_numpy(valid),
+            finals=finals,
         )
+
+    def _read(self, rows: NDArray[np.int64], anchors: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
+        """`Batch.features` and `Batch.finals` of anchors at their places in their rows."""
+        reach = anchors.max(1)
+        if not self._finals:
+            return self._states.features(rows.tolist(), reach.tolist()), None
+        hidden, taps = self._states.hidden_size, len(self._states.taps)
+        states = self._states.beginnings(rows.tolist(), np.minimum(reach + self._slots, self._lengths[rows]).tolist())
+        row, block, slot = np.nonzero(valid)
+        finals = states[torch.from_numpy(row), torch.from_numpy(anchors[row, block] + slot), -hidden:]
+        return states[:, : int(reach.max()), : taps * hidden], finals

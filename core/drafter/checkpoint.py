@@ -1,6 +1,7 @@
 """Drafters on disk, in the format of speculators: `config.json`, `model.safetensors`, `training_state.json`.
 
-Neither embedding nor head is stored: both are the target's. It knows nothing about how a drafter is trained.
+Neither embedding nor head is stored, both are the target's; only a drafter of fewer tokens has its rows of the head with it. It knows
+nothing about how a drafter is trained.
 """
 
 import json
@@ -13,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from transformers import Qwen3Config
 
 from core.drafter.model import DraftModel, DraftShape
-from core.drafter.settings import TrainSettings, checked_target_layers
+from core.drafter.settings import TrainSettings, checked_target_layers, checked_vocabulary
 from core.drafter.target import TargetModel, find_mask_token
 from core.errors import InputError
 
@@ -41,6 +42,8 @@ def shape_for(target: TargetModel, settings: TrainSettings) -> DraftShape:
         vocab_size=int(config.vocab_size),
         rope_theta=float(rope.get("rope_theta") or getattr(config, "rope_theta", None) or 10_000.0),
         norm_eps=float(getattr(config, "rms_norm_eps", 1e-6)),
+        draft_vocab_size=checked_vocabulary(settings.draft_vocab_size, int(config.vocab_size)),
+        windows=(settings.window,) * settings.layers if settings.window else (),
     )
 
 
@@ -65,7 +68,9 @@ def load_drafter(folder: Path) -> DraftModel:
         raise DrafterUnusable(f"{folder} holds no DFlash drafter that can be read: {error!r}.") from error
     model = DraftModel(shape)
     try:
-        model.load_state_dict({name: value.float() for name, value in weights.items() if name in model.state_dict()})
+        model.load_state_dict({
+            name: value.to(own.dtype) for name, value in weights.items() if (own := model.state_dict().get(name)) is not None
+        })  # fmt: skip
     except RuntimeError as error:
         raise DrafterUnusable(f"{folder}: the weights do not fit config.json: {str(error).splitlines()[-1].strip()}") from error
     return model.eval()
@@ -101,8 +106,9 @@ def _config(shape: DraftShape, target: TargetModel) -> dict[str, Any]:
         "block_size": shape.block_size,
         "aux_hidden_state_layer_ids": list(shape.target_layers),
         "mask_token_id": shape.mask_token_id,
-        "draft_vocab_size": shape.vocab_size,
+        "draft_vocab_size": shape.draft_vocab_size or shape.vocab_size,
         "sample_from_anchor": False,
+        "sliding_window_non_causal": not shape.causal_windows,
         "dtype": "float32",
         "transformer_layer_config": {
             "model_type": "qwen3",
@@ -116,7 +122,8 @@ def _config(shape: DraftShape, target: TargetModel) -> dict[str, Any]:
             "rms_norm_eps": shape.norm_eps,
             "hidden_act": "silu",
             "attention_bias": False,
-            "layer_types": ["full_attention"] * shape.layers,
+            "layer_types": ["sliding_attention" if shape.sight(layer).window else "full_attention" for layer in range(shape.layers)],
+            **_window(shape),
             "max_position_embeddings": int(getattr(target.config, "max_position_embeddings", 32_768)),
             "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
             "tie_word_embeddings": False,
@@ -132,16 +139,22 @@ def _config(shape: DraftShape, target: TargetModel) -> dict[str, Any]:
     }
 
 
+def _window(shape: DraftShape) -> dict[str, Any]:
+    """The window of those layers that have one; the format knows one for all of them."""
+    windows = {window for window in shape.windows if window}
+    return {"use_sliding_window": True, "sliding_window": windows.pop(), "max_window_layers": 0} if windows else {}
+
+
 def _shape(config: Mapping[str, Any]) -> DraftShape:
     """The sizes in a config.json; raises KeyError or ValueError when it is of another algorithm."""
     if config.get("speculators_model_type") != "dflash":
         raise ValueError(f"speculators_model_type is {config.get('speculators_model_type')!r}, not 'dflash'")
     # speculators leaves out what equals transformers' defaults, so these fill the gaps.
     layer: Any = Qwen3Config(**{name: value for name, value in config["transformer_layer_config"].items() if name != "model_type"})
-    if config["draft_vocab_size"] != layer.vocab_size:
-        raise ValueError("a reduced draft vocabulary is not read here")
-    if set(layer.layer_types) != {"full_attention"}:
-        raise ValueError("sliding attention is not read here")
+    kinds = config["transformer_layer_config"].get("layer_types") or layer.layer_types
+    if not set(kinds) <= {"full_attention", "sliding_attention"}:
+        raise ValueError(f"layers of kind {sorted(set(kinds) - {'full_attention', 'sliding_attention'})[0]} are not read here")
+    windows = tuple(int(layer.sliding_window or 0) if kind == "sliding_attention" else 0 for kind in kinds)
     return DraftShape(
         hidden_size=layer.hidden_size,
         intermediate_size=layer.intermediate_size,
@@ -155,4 +168,7 @@ def _shape(config: Mapping[str, Any]) -> DraftShape:
         vocab_size=layer.vocab_size,
         rope_theta=layer.rope_parameters["rope_theta"],
         norm_eps=layer.rms_norm_eps,
+        draft_vocab_size=checked_vocabulary(config["draft_vocab_size"], layer.vocab_size),
+        windows=windows if any(windows) else (),
+        causal_windows=any(windows) and not config.get("sliding_window_non_causal", False),
     )

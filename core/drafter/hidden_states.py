@@ -7,6 +7,7 @@ is a plain file read rather than a mapping, so that the cache does not count as 
 import json
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Self
 
 import numpy as np
 import torch
+import xxhash
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -28,6 +30,11 @@ BATCH_TOKENS = 1_024
 """Padded tokens of one pass: more fall out of the processor's cache (4 x 256: 21.0 k tokens/s, 16 x 256: 18.9 k, demo target)."""
 
 STATES, CHOICES, ABOUT = "states.bf16", "choices.i32", "about.json"
+PLAN, MARKS = "plan.json", "captured.u8"
+"""What a capture under way is of, and a byte per row, 1 where its states are on the disk."""
+
+MARK_EVERY = 10.0
+"""Seconds between two syncs of what was captured: as much is done again after a kill."""
 
 
 class NotEnoughDisk(InputError):
@@ -97,12 +104,15 @@ class HiddenStates:
 
     def features(self, rows: Sequence[int], lengths: Sequence[int]) -> Tensor:
         """The taps of the first `lengths[i]` tokens of each row, right-padded with zeros: [rows, max(lengths), taps * hidden] bfloat16."""
+        # The taps come first in the file; a last state that is no tap follows them.
+        return self.beginnings(rows, lengths)[..., : len(self.taps) * self.hidden_size]
+
+    def beginnings(self, rows: Sequence[int], lengths: Sequence[int]) -> Tensor:
+        """As `features`, of all that is stored: [rows, max(lengths), layers * hidden], the state before the final norm at the end."""
         block = np.zeros((len(rows), max(lengths), len(self.layers) * self.hidden_size), np.uint16)
         for place, (row, length) in enumerate(zip(rows, lengths, strict=True)):
             self._read(row, block[place, :length])
-        states = torch.from_numpy(block).view(torch.bfloat16)
-        # The taps come first in the file; a last state that is no tap follows them.
-        return states[..., : len(self.taps) * self.hidden_size]
+        return torch.from_numpy(block).view(torch.bfloat16)
 
     def _read(self, row: int, into: NDArray[np.uint16]) -> None:
         """Fill `into` [tokens, layers * hidden] from the start of a row."""
@@ -113,22 +123,27 @@ class HiddenStates:
 
 
 def capture(rows: TokenizedRows, target: TargetModel, taps: Sequence[int], folder: Path, watcher: Watcher | None = None) -> HiddenStates:
-    """Run the target over every row and write its states at `taps` and before the final norm into `folder` (made new).
+    """Run the target over every row and write its states at `taps` and before the final norm into `folder`.
 
-    Rows are batched by length and padded on the right. Raises `NotEnoughDisk` before any work when the disk is too small,
-    and `Cancelled`; then the folder is gone.
+    Rows are batched by length and padded on the right. A capture of the same rows, layers and target that lies there is opened, or goes
+    on where it was interrupted; another one is replaced. Raises `NotEnoughDisk` before any work, and `Cancelled`.
     """
     watcher = watcher or Unwatched()
     layers = tuple(taps) if taps[-1] == target.depth else (*taps, target.depth)
     _check_ids(rows, target)
-    check_disk(bytes_needed(rows.tokens, len(layers), target.hidden_size), folder.parent)
-    folder.mkdir(parents=True)
-    try:
-        _run(rows, target, layers, folder, watcher)
-        seal(folder, rows, layers, taps, target.hidden_size)
-    except BaseException:
+    plan = json.dumps([list(layers), list(taps), target.fingerprint, xxhash.xxh3_128_hexdigest(np.ascontiguousarray(rows.ids).data)])
+    begun = (folder / PLAN).is_file() and (folder / PLAN).read_text() == plan
+    if begun and (folder / ABOUT).is_file():
+        return HiddenStates.open(folder, rows)
+    needed = bytes_needed(rows.tokens, len(layers), target.hidden_size)
+    there = sum(file.stat().st_blocks * 512 for file in folder.iterdir()) if folder.is_dir() else 0
+    check_disk(needed - there, folder.parent)
+    if not begun:
         shutil.rmtree(folder, ignore_errors=True)
-        raise
+        folder.mkdir(parents=True)
+        (folder / PLAN).write_text(plan)
+    _run(rows, target, layers, folder, watcher)
+    seal(folder, rows, layers, taps, target.hidden_size)
     return HiddenStates.open(folder, rows)
 
 
@@ -142,34 +157,48 @@ def seal(folder: Path, rows: TokenizedRows, layers: Sequence[int], taps: Sequenc
 def _run(rows: TokenizedRows, target: TargetModel, layers: tuple[int, ...], folder: Path, watcher: Watcher) -> None:
     """The passes: states and choices of each batch go to their rows' places in the files."""
     width = len(layers) * target.hidden_size * 2
-    choices = np.zeros(rows.tokens, np.int32)
     lengths = np.diff(rows.offsets)
-    done = 0
-    file = os.open(folder / STATES, os.O_WRONLY | os.O_CREAT, 0o644)
+    files = [os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644) for name in (STATES, CHOICES, MARKS)]
+    states_file, choices_file, marks_file = files
 
-    def run(batch: NDArray[np.int64]) -> int:
-        """One pass; returns its tokens. Every row has its own place in the files, so lanes do not meet."""
+    def run(batch: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One pass; returns its rows. Every row has its own place in the files, so lanes do not meet."""
         ids = np.zeros((len(batch), int(lengths[batch].max())), np.int64)
         for place, row in enumerate(batch):
             ids[place, : lengths[row]] = rows.row(row)
         states = target.hidden_states(torch.from_numpy(ids), layers)
-        chosen = target.choices(states[-1]).numpy()
+        chosen = target.choices(states[-1]).to(torch.int32).numpy()
         joined = torch.cat([state.to(torch.bfloat16) for state in states], -1).view(torch.uint16).numpy()
         for place, row in enumerate(batch):
-            os.pwrite(file, joined[place, : lengths[row]].data, int(rows.offsets[row]) * width)
-            choices[rows.offsets[row] : rows.offsets[row + 1]] = chosen[place, : lengths[row]]
-        return int(lengths[batch].sum())
+            os.pwrite(states_file, joined[place, : lengths[row]].data, int(rows.offsets[row]) * width)
+            os.pwrite(choices_file, chosen[place, : lengths[row]].tobytes(), int(rows.offsets[row]) * 4)
+        return batch
+
+    def mark() -> None:
+        """Say of what was captured that it is there, once it is."""
+        os.fsync(states_file)
+        os.fsync(choices_file)
+        os.pwrite(marks_file, marks.tobytes(), 0)
 
     try:
+        marks = np.zeros(len(rows), np.uint8)
+        marks[:] = np.frombuffer(os.pread(marks_file, len(rows), 0).ljust(len(rows), b"\0"), np.uint8)
+        done, marked = int(lengths[marks == 1].sum()), time.monotonic()
         with Lanes() as lanes:
-            for tokens in lanes.map(run, _batches(lengths)):
-                done += tokens
+            for batch in lanes.map(run, [batch for batch in _batches(lengths) if not marks[batch].all()]):
+                done += int(lengths[batch][marks[batch] == 0].sum())
+                marks[batch] = 1
                 watcher.progress(Progress("capture hidden states", done, rows.tokens, "tokens"))
-                stop_if_cancelled(watcher)
-        os.fsync(file)
+                stop = watcher.cancelled()
+                if stop or time.monotonic() - marked >= MARK_EVERY:
+                    mark()
+                    marked = time.monotonic()
+                if stop:
+                    stop_if_cancelled(watcher)
+        mark()
     finally:
-        os.close(file)
-    choices.tofile(folder / CHOICES)
+        for file in files:
+            os.close(file)
 
 
 def _batches(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:

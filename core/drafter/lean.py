@@ -146,20 +146,37 @@ class KeyValues:
 
 
 def step(
-    state: Tensor, layer: LeanLayer, sizes: Sizes, factors: Tensor, keys: Tensor, values: Tensor, start: int, mask: Tensor | None
+    state: Tensor,
+    layer: LeanLayer,
+    sizes: Sizes,
+    factors: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    start: int,
+    mask: Tensor | None,
+    first: int = 0,
 ) -> Tensor:
     """One layer over new tokens: [tokens, hidden] -> [tokens, hidden]; their keys and values are written behind the first `start`.
 
-    Every token sees the first `start` and those of the new ones where `mask` [tokens, 1, tokens] is 0 and not -inf; None: all of them.
+    Every token sees those from `first` to `start`, and those of the new ones where `mask` [tokens, 1, tokens] is 0 and not -inf; None:
+    all of them.
     """
-    attended = _attend(layer.qkv(unit(state, sizes.eps)), layer, sizes, factors, keys, values, start, mask)
+    attended = _attend(layer.qkv(unit(state, sizes.eps)), layer, sizes, factors, keys, values, start, mask, first)
     state = state + layer.out(attended)
     gate, up = layer.gate_up(unit(state, sizes.eps)).chunk(2, -1)
     return state + layer.down(functional.silu(gate).mul_(up))
 
 
 def _attend(
-    qkv: Tensor, layer: LeanLayer, sizes: Sizes, factors: Tensor, keys: Tensor, values: Tensor, start: int, mask: Tensor | None
+    qkv: Tensor,
+    layer: LeanLayer,
+    sizes: Sizes,
+    factors: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    start: int,
+    mask: Tensor | None,
+    first: int,
 ) -> Tensor:
     """Attention of one layer, [tokens, heads * dim], from its projections [tokens, (heads + 2 * kv_heads) * dim]."""
     heads, kv_heads, dim = sizes.heads, sizes.kv_heads, sizes.dim
@@ -177,10 +194,10 @@ def _attend(
         return seen[0].transpose(0, 1).reshape(tokens, -1)
     # The heads that share keys stand under each other, so that these are read once and never copied.
     query = rotated[:, :heads].view(tokens, kv_heads, -1, dim).transpose(0, 1).reshape(kv_heads, -1, dim)
-    scores = torch.bmm(query, keys[:, :end].transpose(1, 2))
+    scores = torch.bmm(query, keys[:, first:end].transpose(1, 2))
     if mask is not None:
-        scores.view(kv_heads, tokens, -1, end)[..., start:].add_(mask)
-    attended = torch.bmm(scores.softmax(-1), values[:, :end])
+        scores.view(kv_heads, tokens, -1, end - first)[..., start - first :].add_(mask)
+    attended = torch.bmm(scores.softmax(-1), values[:, first:end])
     return attended.view(kv_heads, tokens, -1).transpose(0, 1).reshape(tokens, -1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.drafter.lean import KeyValues, LeanLayer, Rotations, Sizes, interleaved, step, turned, unit
+from core.drafter.lean import KeyValues, LeanLayer, Rotations, Sizes, causal, interleaved, step, turned, unit
 from core.drafter.model import DraftModel
 from core.drafter.products import Weight
 from core.drafter.target import TargetEnds
@@ -39,7 +39,9 @@ class LeanDraft:
             tokens = torch.full((shape.block_size,), shape.mask_token_id)
             self._block = ends.embed(tokens).clone()
         self._embed = ends.embed
-        self._head = head
+        self._head = head if model.lm_head is None else Weight(model.lm_head.weight)
+        self._sights = [shape.sight(layer) for layer in range(shape.layers)]
+        self._causal = causal(shape.block_size)
 
     def cache(self) -> KeyValues:
         """An empty context for one sequence."""
@@ -64,13 +66,15 @@ class LeanDraft:
         state = self._block.clone()
         state[0] = self._embed(torch.tensor(committed))
         factors = self._rotations.between(start, start + slots)
-        for number, layer in enumerate(self._layers):
-            state = step(state, layer, self.sizes, factors, cache.keys[number], cache.values[number], start, None)
+        for number, (layer, sight) in enumerate(zip(self._layers, self._sights, strict=True)):
+            mask = self._causal if sight.causal else None
+            first = max(0, start - sight.window) if sight.window else 0
+            state = step(state, layer, self.sizes, factors, cache.keys[number], cache.values[number], start, mask, first)
         return unit(state, self.sizes.eps) * self._norm
 
     def logits(self, committed: int, cache: KeyValues) -> Tensor:
-        """The target's head over the drafted slots, [block size - 1, vocabulary]."""
-        return self._head(self.states(committed, cache))[1:]
+        """The head over the drafted slots, [block size - 1, draft vocabulary]."""
+        return self._head(self.states(committed, cache)[1:])
 
     @torch.inference_mode()
     def agrees_with(self, model: DraftModel) -> bool:

@@ -1,7 +1,7 @@
 """The DFlash draft model (arXiv 2602.06036): blocks of mask tokens, denoised at once over the target's own features.
 
 Parameters are named as in speculators (`fc`, `hidden_norm`, `norm`, `layers.*`), so that weights can be exchanged. The embedding
-and the head are the target's and are not part of it. It knows nothing about training or decoding loops.
+and the head are the target's and are not part of it, but for a head of fewer tokens. It knows nothing about training or decoding loops.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.drafter.attention import block_attention
+from core.drafter.attention import EVERYTHING, Sight, block_attention
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,17 @@ class DraftShape:
     vocab_size: int
     rope_theta: float = 1_000_000.0
     norm_eps: float = 1e-6
+    draft_vocab_size: int | None = None
+    """how many of the target's tokens it can say; None: all of them"""
+    windows: tuple[int, ...] = ()
+    """per layer how many tokens before the committed one it sees, 0 for all of them; empty: all layers see all"""
+    causal_windows: bool = False
+    """whether, in layers with a window, a slot sees nothing of its block that stands after it (as speculators trains them by default)"""
+
+    def sight(self, layer: int) -> Sight:
+        """What a layer's slots see."""
+        window = self.windows[layer] if self.windows else 0
+        return Sight(window, self.causal_windows) if window else EVERYTHING
 
 
 Rotation = tuple[Tensor, Tensor]
@@ -38,9 +49,10 @@ Rotation = tuple[Tensor, Tensor]
 class DraftAttention(nn.Module):
     """Queries come from the block; keys and values of context and block come from the same projections."""
 
-    def __init__(self, shape: DraftShape) -> None:
+    def __init__(self, shape: DraftShape, sight: Sight) -> None:
         super().__init__()
         self.dim = shape.head_dim
+        self.sight = sight
         self.q_proj = nn.Linear(shape.hidden_size, shape.heads * shape.head_dim, bias=False)
         self.k_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
         self.v_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
@@ -57,7 +69,7 @@ class DraftAttention(nn.Module):
         """block [rows, blocks, slots, hidden], context keys and values [rows, context, kv_heads, dim] -> like block."""
         query = rotate(self.q_norm(self.q_proj(block).unflatten(-1, (-1, self.dim))), rotation)
         key, value = self.keys_values(block, rotation)
-        attended: Tensor = self.o_proj(block_attention(query, *context, key, value, anchors))
+        attended: Tensor = self.o_proj(block_attention(query, *context, key, value, anchors, self.sight))
         return attended
 
 
@@ -79,9 +91,9 @@ class DraftMLP(nn.Module):
 class DraftLayer(nn.Module):
     """One pre-norm layer. Context features are not normed again here: `hidden_norm` has done it once for all layers."""
 
-    def __init__(self, shape: DraftShape) -> None:
+    def __init__(self, shape: DraftShape, sight: Sight) -> None:
         super().__init__()
-        self.self_attn = DraftAttention(shape)
+        self.self_attn = DraftAttention(shape, sight)
         self.mlp = DraftMLP(shape)
         self.input_layernorm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
         self.post_attention_layernorm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
@@ -93,6 +105,19 @@ class DraftLayer(nn.Module):
         return out
 
 
+class DraftHead(nn.Module):
+    """The rows of the target's head for the tokens that a drafter with fewer tokens can say; frozen."""
+
+    def __init__(self, tokens: int, hidden_size: int) -> None:
+        super().__init__()
+        self.weight: Tensor
+        self.register_buffer("weight", torch.full((tokens, hidden_size), torch.nan))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """[..., hidden] -> [..., tokens]."""
+        return functional.linear(states, self.weight)
+
+
 class DraftModel(nn.Module):
     """From the target's features and a block's embeddings to the states the target's head turns into draft tokens."""
 
@@ -101,8 +126,17 @@ class DraftModel(nn.Module):
         self.shape = shape
         self.fc = nn.Linear(len(shape.target_layers) * shape.hidden_size, shape.hidden_size, bias=False)
         self.hidden_norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
-        self.layers = nn.ModuleList(DraftLayer(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(DraftLayer(shape, shape.sight(layer)) for layer in range(shape.layers))
         self.norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
+        self.lm_head: DraftHead | None = None
+        self.d2t: Tensor | None
+        """[draft vocabulary] int64: target id minus draft id of every token the drafter can say; None where it can say all"""
+        if shape.draft_vocab_size is None:
+            self.d2t = None
+        else:
+            self.lm_head = DraftHead(shape.draft_vocab_size, shape.hidden_size)
+            self.register_buffer("d2t", torch.zeros(shape.draft_vocab_size, dtype=torch.int64))
+            self.register_buffer("t2d", torch.zeros(shape.vocab_size, dtype=torch.bool))
         self._rotations: Rotation = (torch.empty(0, shape.head_dim), torch.empty(0, shape.head_dim))
         self.reset(seed)
 
@@ -118,12 +152,24 @@ class DraftModel(nn.Module):
             elif isinstance(module, nn.RMSNorm):
                 nn.init.ones_(module.weight)
 
+    def choose_vocabulary(self, kept: Tensor, head: Tensor) -> None:
+        """Let it say the target ids `kept` (int64, ascending) and no others; `head` [target vocabulary, hidden]: the target's."""
+        assert self.lm_head is not None and self.d2t is not None
+        self.lm_head.weight.copy_(head[kept])
+        self.d2t.copy_(kept - torch.arange(len(kept)))
+        self.t2d.zero_()[kept] = True
+
+    @property
+    def said(self) -> Tensor | None:
+        """[draft vocabulary] int64: the target ids that the drafter can say; None: all of them."""
+        return None if self.d2t is None else self.d2t + torch.arange(len(self.d2t), device=self.d2t.device)
+
     def rotation(self, positions: Tensor) -> Rotation:
         """Rotary cosines and sines of real sequence positions [...] -> each [..., dim] float32."""
-        last = int(positions.max()) + 1
-        if last > len(self._rotations[0]):
-            half = torch.arange(0, self.shape.head_dim, 2, dtype=torch.float32) / self.shape.head_dim
-            angles = torch.arange(2 * last)[:, None].float() * self.shape.rope_theta**-half
+        last, device = int(positions.max()) + 1, positions.device
+        if last > len(self._rotations[0]) or self._rotations[0].device != device:
+            half = torch.arange(0, self.shape.head_dim, 2, dtype=torch.float32, device=device) / self.shape.head_dim
+            angles = torch.arange(2 * last, device=device)[:, None].float() * self.shape.rope_theta**-half
             angles = torch.cat([angles, angles], -1)
             self._rotations = (angles.cos(), angles.sin())
         cos, sin = self._rotations
@@ -135,7 +181,7 @@ class DraftModel(nn.Module):
         These are all the drafter needs to remember of a sequence; decoding appends to them as tokens are accepted.
         """
         states = self.hidden_norm(self.fc(features))
-        rotation = self.rotation(torch.arange(first, first + features.shape[1]))
+        rotation = self.rotation(torch.arange(first, first + features.shape[1], device=features.device))
         return [layer.self_attn.keys_values(states, rotation) for layer in self.layers]  # type: ignore[union-attr, operator]
 
     def forward(self, block: Tensor, positions: Tensor, context: list[tuple[Tensor, Tensor]], anchors: Tensor | None) -> Tensor:

@@ -30,12 +30,17 @@ class BlockDrafter(Protocol):
     """A DFlash model in one response."""
 
     layers: Sequence[int]
+    vocabulary: int
+    """of the target"""
 
     def extend(self, features: Tensor) -> None:
         """Learn the features [tokens, layers * hidden] of settled tokens."""
 
     def logits(self, committed: int) -> Tensor:
-        """[block size - 1, vocabulary] of the slots after the committed token."""
+        """[block size - 1, draft vocabulary] of the slots after the committed token."""
+
+    said: Tensor | None
+    """[draft vocabulary] int64: the target's ids of what it can say; None: all of them in order."""
 
 
 class DrafterSource:
@@ -48,15 +53,16 @@ class DrafterSource:
 
     def start(self) -> BlockDrafter:
         """A drafter for a new response."""
-        return LeanBlocks(self.lean) if self.lean else ModelBlocks(self.model, self.ends)
+        return LeanBlocks(self.lean, self.model.said) if self.lean else ModelBlocks(self.model, self.ends)
 
 
 class LeanBlocks:
     """One response of a `LeanDraft`."""
 
-    def __init__(self, lean: LeanDraft) -> None:
-        self._lean, self._cache = lean, lean.cache()
+    def __init__(self, lean: LeanDraft, said: Tensor | None = None) -> None:
+        self._lean, self._cache, self.said = lean, lean.cache(), said
         self.layers: Sequence[int] = lean.shape.target_layers
+        self.vocabulary = lean.shape.vocab_size
 
     def extend(self, features: Tensor) -> None:
         """Learn the features [tokens, layers * hidden] of settled tokens."""
@@ -72,8 +78,11 @@ class ModelBlocks:
 
     def __init__(self, model: DraftModel, ends: TargetEnds) -> None:
         self._model = model
-        self._ends = ends
+        self._head = model.lm_head or ends.head
+        self._embed = ends.embed
+        self.said = model.said
         self.layers: Sequence[int] = model.shape.target_layers
+        self.vocabulary = model.shape.vocab_size
         self._context: list[tuple[Tensor, Tensor]] = []
         self._length = 0
         self._tokens = torch.full((1, 1, model.shape.block_size), model.shape.mask_token_id)
@@ -90,8 +99,8 @@ class ModelBlocks:
     def logits(self, committed: int) -> Tensor:
         """As `BlockDrafter.logits`."""
         self._tokens[..., 0] = committed
-        states = self._model(self._ends.embed(self._tokens), self._slots + self._length, self._context, None)
-        logits: Tensor = self._ends.head(states[0, 0, 1:])
+        states = self._model(self._embed(self._tokens), self._slots + self._length, self._context, None)
+        logits: Tensor = self._head(states[0, 0, 1:])
         return logits
 
 
@@ -102,6 +111,7 @@ class ChainDrafter:
         self._blocks = blocks
         self._chooser = chooser if chooser is not None and chooser.temperature else None
         self.layers = blocks.layers
+        self._vocabulary = blocks.vocabulary
 
     def extend(self, tokens: Sequence[int], features: Tensor) -> None:  # noqa: ARG002 - features are all it looks at
         """As `Drafter.extend`."""
@@ -110,9 +120,13 @@ class ChainDrafter:
     def propose(self, committed: int) -> Draft:
         """As `Drafter.propose`: block size - 1 tokens."""
         logits = self._blocks.logits(committed)
+        said = self._blocks.said
         if self._chooser is None:
-            return Draft(tuple(logits.argmax(-1).tolist()))
+            tokens = logits.argmax(-1)
+            return Draft(tuple((tokens if said is None else said[tokens]).tolist()))
         weights = self._chooser.probabilities(logits)
+        if said is not None:
+            weights = weights.new_zeros(len(weights), self._vocabulary).index_copy_(1, said, weights)
         return Draft(tuple(self._chooser.draw(slot) for slot in weights), drawn_from=weights)
 
 
@@ -132,6 +146,8 @@ class TreeDrafter:
         logits = self._blocks.logits(committed)
         scores, tokens = logits.topk(min(self._budget, logits.shape[-1]))
         scores -= logits.logsumexp(-1, keepdim=True)
+        if self._blocks.said is not None:
+            tokens = self._blocks.said[tokens]
         return best_first(tokens.tolist(), scores.tolist(), self._budget)
 
 

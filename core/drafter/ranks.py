@@ -4,10 +4,12 @@ Threads of one process share one interpreter, which small models keep busy: on t
 time in two processes than in two threads. It knows nothing of models or losses.
 """
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -34,6 +36,12 @@ class Ranks:
         """Whether this process is the one that watches, measures and writes."""
         return self.rank == 0
 
+    def wait(self) -> None:
+        """Until every process has come here; raises `PeerLost`."""
+        if self.count > 1:
+            with _peers_answering():
+                dist.barrier()
+
     def total(self, flat: Tensor) -> Tensor:
         """The sum of a tensor of the same shape in every process, in place; raises `PeerLost`."""
         if self.count > 1:
@@ -45,6 +53,8 @@ class Ranks:
     def share(self, shares: Sequence[Sequence[Tensor]]) -> None:
         """Give everybody the tensors of share r as process r holds them, in place; raises `PeerLost`."""
         for rank, tensors in enumerate(shares if self.count > 1 else ()):
+            if not tensors:
+                continue
             flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
             with _peers_answering():
                 dist.broadcast(flat, rank)
@@ -96,6 +106,27 @@ def together(count: int, peer: Callable[..., None], *arguments: object) -> Itera
             if dist.is_initialized():
                 dist.destroy_process_group()
             torch.set_num_threads(threads)
+
+
+@contextmanager
+def launched() -> Iterator[Ranks]:
+    """The processes that torchrun started, as its environment names them; one process where none did.
+
+    Sums run over gloo on CPUs and NCCL on GPUs, a GPU per process of a machine.
+    """
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield ALONE
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    # The others wait while the first one captures hidden states and measures, which may take hours.
+    dist.init_process_group(backend, timeout=timedelta(days=7))
+    try:
+        yield Ranks(dist.get_rank(), count)
+    finally:
+        dist.destroy_process_group()
 
 
 def _meet(meeting: Path, rank: int, count: int) -> None:

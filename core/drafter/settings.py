@@ -1,7 +1,7 @@
 """What can be chosen for a training, with a default and its reason for each. It knows no model and no data."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -23,6 +23,11 @@ class TrainSettings:
     """Slots of a block, the committed token included: at most `block_size` tokens come out of a round."""
     target_layers: tuple[int, ...] | None = None
     """Which hidden states of the target feed the drafter, counted from the embedding output (0). None: `choose_target_layers`."""
+    window: int | None = None
+    """How many tokens before the committed one a block sees. None: all of them. Long contexts are cheaper to draft from with a window."""
+    draft_vocab_size: int | None = None
+    """How many tokens the drafter can say: the most frequent supervised ones of the dataset. None: all of the target's; fewer make the head
+    cheaper, and a round ends where the target says another one."""
     mask_token_id: int | None = None
     """The token that stands in the slots to be drafted. None: the target's own mask token, else an id its tokenizer never emits."""
     conversations: int = 8
@@ -30,6 +35,9 @@ class TrainSettings:
     more in the same time (estimated acceptance after 33 s of processor time: 2.1, with 16 conversations of 12 anchors 1.6)."""
     anchors: int = 8
     """Blocks drawn per conversation and step (not per packed row, which would starve short conversations)."""
+    loss: Literal["choices", "tokens", "cross_entropy", "kl"] = "choices"
+    """What a slot should say: the target's most probable token or the token of the data (both by cross entropy), or the target's whole
+    distribution there (cross entropy, or Kullback-Leibler divergence: the same gradient, but 0 where nothing is left to learn)."""
     weights: Literal["dpace", "exponential"] = "dpace"
     """How the slots of a block count: by what they can still add to the acceptance (D-PACE), or by exp(-(slot - 1) / gamma)."""
     alpha: float = 0.5
@@ -43,6 +51,10 @@ class TrainSettings:
     1.2e-2, 1.52 at 3e-2); use about 1e-3 for drafters of large targets."""
     vector_rate: float = 3e-3
     """Peak rate of AdamW, which trains the norms."""
+    optimizer: Literal["muon", "adamw"] = "muon"
+    """What trains the matrices; AdamW wants a rate of about a tenth."""
+    schedule: Literal["cosine", "linear"] = "cosine"
+    """How the rates fall to 0 after the warm-up."""
     muon_steps: int = 5
     """Newton-Schulz steps of Muon: how far an update's singular values are evened out."""
     betas: tuple[float, float] = (0.9, 0.95)
@@ -61,6 +73,24 @@ class TrainSettings:
     """At most this many rows (and at most 5 % of them) are kept out of training and measured along the way, by source."""
     validate_every: int = 200
     """Steps between two measurements of the validation rows."""
+    patience: int | None = None
+    """End after so many measurements in a row without a better acceptance. None: never before time."""
+    keep: Literal["last", "best"] = "last"
+    """Whose weights the drafter gets: the last step's, or those of the best measurement, which else lie beside in the folder `best`."""
+    beginning: Literal["auto", "target", "random"] = "random"
+    """The first weights: drawn, or the target's own last layers; auto takes these where they fit (`core.drafter.first_weights`)."""
+    warm_start: str | None = None
+    """Folder of an earlier drafter of the same shape whose weights training begins with instead."""
+    save_steps: int | None = None
+    """Steps between two checkpoints that a stopped or killed training goes on from. None: only `save_seconds` counts."""
+    save_seconds: float | None = 30.0
+    """Seconds between two of them; one takes 0.02 s for the demo's drafter. None: only `save_steps` counts."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train; auto is the GPU where PyTorch finds one."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the products; auto is bfloat16 (autocast, weights stay float32) on a GPU, where it is twice as fast, and float32 on a CPU."""
+    compile: bool = False
+    """Let torch.compile fuse the model's operations on a GPU; needs minutes at first, so it pays for long trainings of large drafters."""
     processes: int | None = None
     """Processes that share each step's work; the result does not depend on it but for rounding. None: as many as pay."""
     seed: int = 0
@@ -73,6 +103,16 @@ class TrainSettings:
             raise BadSettings(f"block_size is {self.block_size}; it must be at least 2: slot 0 holds the committed token.")
         if self.processes is not None and self.processes < 1:
             raise BadSettings(f"processes is {self.processes}; it must be at least 1.")
+        for name in ("window", "draft_vocab_size", "patience", "save_steps"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise BadSettings(f"{name} is {value}; it must be at least 1, or none.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise BadSettings(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}.")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise BadSettings(f"betas are {list(self.betas)}; both must be at least 0 and below 1.")
+        if self.save_seconds is not None and self.save_seconds <= 0:
+            raise BadSettings(f"save_seconds is {self.save_seconds}; it must be positive, or none.")
         if self.warmup_steps < 0 or self.validation_rows < 0 or self.weight_decay < 0:
             raise BadSettings("warmup_steps, validation_rows and weight_decay cannot be negative.")
         if not 0 <= self.alpha <= 1:
@@ -87,6 +127,44 @@ class TrainSettings:
     def to_json(self) -> dict[str, Any]:
         """Every setting under its name."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "TrainSettings":
+        """Settings from JSON, where lists stand for tuples; raises `BadSettings` for names that are not known."""
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            raise BadSettings(f"There is no setting {unknown[0]!r}; take it out.")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+_CHOICES = {
+    "loss": ("choices", "tokens", "cross_entropy", "kl"),
+    "weights": ("dpace", "exponential"),
+    "optimizer": ("muon", "adamw"),
+    "schedule": ("cosine", "linear"),
+    "keep": ("last", "best"),
+    "beginning": ("auto", "target", "random"),
+    "device": ("auto", "cpu", "cuda"),
+    "precision": ("auto", "float32", "bfloat16"),
+}
+"""What settings that come from JSON may say; the annotations hold the same for a type checker."""
+
+SHAPE = (
+    "layers",
+    "block_size",
+    "target_layers",
+    "window",
+    "draft_vocab_size",
+    "mask_token_id",
+    "optimizer",
+    "loss",
+    "seed",
+    "validation_rows",
+)
+"""Settings that the checkpoints of a training are made for: a training that goes on must keep them."""
+
+FREE = ("save_steps", "save_seconds", "processes", "device", "compile")
+"""Settings that say nothing about the result."""
 
 
 def choose_target_layers(depth: int) -> tuple[int, ...]:
@@ -108,3 +186,10 @@ def checked_target_layers(chosen: Sequence[int] | None, depth: int) -> tuple[int
     if not layers or layers[0] < 0 or layers[-1] > depth:
         raise BadSettings(f"target_layers is {list(chosen)}, but the target has hidden states 0 to {depth}: choose from these.")
     return layers
+
+
+def checked_vocabulary(size: int | None, vocabulary: int) -> int | None:
+    """A draft vocabulary's size; None where it would be the target's whole one. Raises `BadSettings` where it is larger."""
+    if size is not None and size > vocabulary:
+        raise BadSettings(f"draft_vocab_size is {size}, but the target has {vocabulary} tokens: give fewer.")
+    return None if size == vocabulary else size

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import xxhash
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar
@@ -78,6 +79,17 @@ class TargetModel:
     def hidden_size(self) -> int:
         """Width of one hidden state."""
         return int(self.config.hidden_size)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells this target from others, and from itself after more training, which moves its final norm whatever else it moves.
+
+        A hash of all weights of a large target would take minutes.
+        """
+        norm: Tensor = self.decoder.norm.weight.detach().float().cpu().contiguous()
+        seen = xxhash.xxh3_128(norm.numpy().data)
+        seen.update(repr((self.depth, self.hidden_size, int(self.config.vocab_size))).encode())
+        return seen.hexdigest()
 
     @contextmanager
     def recording(self, layers: Sequence[int]) -> Iterator[dict[int, Tensor]]:

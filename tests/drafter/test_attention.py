@@ -4,13 +4,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.drafter.attention import block_attention
+from core.drafter.attention import Sight, block_attention
 
 ROWS, BLOCKS, SLOTS, HEADS, KV_HEADS, DIM, CONTEXT = 2, 3, 4, 6, 2, 8, 11
 ANCHORS = torch.tensor([[1, 5, 10], [3, 3, 11]])
 
 
-def dense(query: Tensor, keys: Tensor, values: Tensor, block_keys: Tensor, block_values: Tensor) -> Tensor:
+def dense(
+    query: Tensor, keys: Tensor, values: Tensor, block_keys: Tensor, block_values: Tensor, window: int = CONTEXT, causal: bool = False
+) -> Tensor:
     """Every slot against all contexts and all blocks of all conversations at once, most of it masked away."""
     out = torch.zeros(ROWS, BLOCKS, SLOTS, HEADS, DIM)
     all_keys = torch.cat([keys.flatten(0, 1), block_keys.flatten(0, 2)])  # [rows * context + rows * blocks * slots, kv_heads, dim]
@@ -18,10 +20,12 @@ def dense(query: Tensor, keys: Tensor, values: Tensor, block_keys: Tensor, block
     for row in range(ROWS):
         for block in range(BLOCKS):
             seen = torch.zeros(len(all_keys), dtype=torch.bool)
-            seen[row * CONTEXT : row * CONTEXT + int(ANCHORS[row, block])] = True
+            anchor = int(ANCHORS[row, block])
+            seen[row * CONTEXT + max(0, anchor - window) : row * CONTEXT + anchor] = True
             own = ROWS * CONTEXT + (row * BLOCKS + block) * SLOTS
-            seen[own : own + SLOTS] = True
             for slot in range(SLOTS):
+                seen[own : own + SLOTS] = False
+                seen[own : own + (slot + 1 if causal else SLOTS)] = True
                 for head in range(HEADS):
                     kv = head // (HEADS // KV_HEADS)
                     scores = all_keys[:, kv] @ query[row, block, slot, head] / DIM**0.5
@@ -38,6 +42,15 @@ def tensors() -> tuple[Tensor, ...]:
 
 def test_it_equals_a_dense_masked_softmax(tensors: tuple[Tensor, ...]) -> None:
     torch.testing.assert_close(block_attention(*tensors, ANCHORS), dense(*tensors), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_with_a_window_it_equals_one_too(tensors: tuple[Tensor, ...], causal: bool) -> None:
+    got = block_attention(*tensors, ANCHORS, Sight(3, causal))
+    torch.testing.assert_close(got, dense(*tensors, 3, causal), rtol=1e-5, atol=1e-5)
+    everything = torch.full((ROWS, BLOCKS), CONTEXT)
+    decoding = block_attention(*tensors, None, Sight(3, causal))
+    torch.testing.assert_close(decoding, block_attention(*tensors, everything, Sight(3, causal)), rtol=1e-5, atol=1e-5)
 
 
 def test_a_block_sees_nothing_at_or_after_its_anchor(tensors: tuple[Tensor, ...]) -> None:

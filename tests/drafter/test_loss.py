@@ -52,6 +52,6 @@ def test_the_acceptance_estimate_counts_the_correct_prefix() -> None:
     choices = torch.tensor([[1, 1, 1], [1, 1, 1], [1, 1, 1]])
     valid = torch.tensor([[True, True, True], [True, True, False], [False] * 3])
     said = torch.tensor([1, 0, 1, 1, 1])  # of the valid slots: right, wrong, right | right, right
-    counts = SlotCounts.of(torch.nn.functional.one_hot(said, 2).float(), choices, valid)
+    counts = SlotCounts.of(said, choices, valid)
     assert counts.acceptance == 1 + (1 + 2) / 2
     assert counts.figures() == {"acceptance": 2.5, "accuracy_1": 1.0, "accuracy_2": 0.5, "accuracy_3": 1.0}

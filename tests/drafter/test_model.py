@@ -89,7 +89,7 @@ def test_what_speculators_leaves_out_as_default_is_filled_in(model: DraftModel, 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [({"speculators_model_type": "eagle3"}, "eagle3"), ({"draft_vocab_size": 32}, "reduced draft vocabulary")]
+    ("change", "said"), [({"speculators_model_type": "eagle3"}, "eagle3"), ({"draft_vocab_size": 32}, "weights do not fit")]
 )
 def test_drafters_of_another_kind_are_refused(
     model: DraftModel, target: TargetModel, tmp_path, change: dict[str, object], said: str

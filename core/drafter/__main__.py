@@ -1,0 +1,59 @@
+"""Training under a launcher: `torchrun --nproc-per-node 2 -m core.drafter --data D --target T --out O --settings settings.json`.
+
+Every process reads data and target itself, so these and the output must lie where all of them see them. The first one leads: it captures,
+reports and writes. People use `mixdown train`; this is what it comes down to on several GPUs or machines.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.drafter.ranks import launched
+from core.drafter.settings import TrainSettings
+from core.drafter.training import follow, train
+from core.errors import InputError, MixdownError
+from core.watch import Progress
+
+
+class _Lines:
+    """Metrics as JSON lines on stdout."""
+
+    def progress(self, progress: Progress) -> None:
+        """Nothing: a metric comes with every step."""
+
+    def metric(self, values: Mapping[str, float | int | str]) -> None:
+        """One line."""
+        sys.stdout.write(json.dumps(dict(values)) + "\n")
+        sys.stdout.flush()
+
+    def cancelled(self) -> bool:
+        """Never: a signal from the launcher ends the process, and the last checkpoint stays."""
+        return False
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train; 0 when the drafter is there, 1 when training failed, 2 for wrong input."""
+    parser = argparse.ArgumentParser(prog="torchrun -m core.drafter", description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    for name in ("data", "target", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--settings", type=Path, help="JSON object of TrainSettings that differ from the defaults")
+    parser.add_argument("--resume", action="store_true", help="demand that an unfinished training goes on")
+    given = parser.parse_args(arguments)
+    try:
+        settings = TrainSettings.from_json(json.loads(given.settings.read_text("utf-8")) if given.settings else {})
+        with launched() as ranks:
+            if ranks.leads:
+                result = train(given.data, given.target, given.out, settings, _Lines(), resume=given.resume or None, ranks=ranks)
+                sys.stdout.write(json.dumps({"result": result.to_json()}) + "\n")
+            else:
+                follow(ranks, given.data, given.target, given.out, settings)
+    except MixdownError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2 if isinstance(error, InputError) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
