@@ -6,9 +6,11 @@ reports and writes. People use `mixdown train`; this is what it comes down to on
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 
 from core.drafter.ranks import launched
 from core.drafter.settings import TrainSettings
@@ -18,7 +20,18 @@ from core.watch import Progress
 
 
 class _Lines:
-    """Metrics as JSON lines on stdout."""
+    """Metrics as JSON lines on stdout; a signal to end asks the training to stop after a checkpoint.
+
+    The launcher sends it to every process: the others ignore it and end with the one that leads.
+    """
+
+    def __init__(self) -> None:
+        self._stopping = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._stopping = True
 
     def progress(self, progress: Progress) -> None:
         """Nothing: a metric comes with every step."""
@@ -29,8 +42,8 @@ class _Lines:
         sys.stdout.flush()
 
     def cancelled(self) -> bool:
-        """Never: a signal from the launcher ends the process, and the last checkpoint stays."""
-        return False
+        """Whether a signal to end has come."""
+        return self._stopping
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,10 +55,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="demand that an unfinished training goes on")
     given = parser.parse_args(arguments)
     try:
+        lines = _Lines()
         settings = TrainSettings.from_json(json.loads(given.settings.read_text("utf-8")) if given.settings else {})
         with launched() as ranks:
             if ranks.leads:
-                result = train(given.data, given.target, given.out, settings, _Lines(), resume=given.resume or None, ranks=ranks)
+                result = train(given.data, given.target, given.out, settings, lines, resume=given.resume or None, ranks=ranks)
                 sys.stdout.write(json.dumps({"result": result.to_json()}) + "\n")
             else:
                 follow(ranks, given.data, given.target, given.out, settings)

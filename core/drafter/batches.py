@@ -45,8 +45,15 @@ class Batch:
         """The batch on a device."""
         if device == self.anchors.device:
             return self
-        parts = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
-        return replace(self, **parts)
+        return replace(
+            self,
+            features=self.features.to(device),
+            anchors=self.anchors.to(device),
+            committed=self.committed.to(device),
+            choices=self.choices.to(device),
+            valid=self.valid.to(device),
+            finals=None if self.finals is None else self.finals.to(device),
+        )
 
 
 class AnchorBatches:

@@ -10,7 +10,8 @@ from core.drafter.checkpoint import check_fits, load_drafter, read_state
 from core.drafter.decode import Decoded, decode_plain, decode_speculative
 from core.drafter.drafts import Looker, Round
 from core.drafter.heldout import HeldOut, NoPrompts, load_heldout, spread
-from core.drafter.lanes import threads_for_one_token
+from core.drafter.lanes import threads
+from core.drafter.pace import Pace
 from core.drafter.proposers import ChainDrafter, Drafter, DrafterSource, PromptLookup, TreeDrafter
 from core.drafter.report import CHAIN, LOOKUP, EvaluationReport, Sampled, SeenRound, count_way, find_mismatches, speed_of
 from core.drafter.sampling import Chooser
@@ -74,11 +75,10 @@ def evaluate(
     if not chosen:
         raise NoPrompts(f"None of the prompts leaves room for {max_new_tokens} new tokens in the target's context: ask for fewer.")
     responses = _Responses(verifier, DrafterSource(model, verifier), max_new_tokens, measured)
-    with threads_for_one_token(verifier.hidden_size):
-        for done, prompt in enumerate(chosen):
-            stop_if_cancelled(watcher)
-            watcher.progress(Progress("evaluate", done, len(chosen), "prompts"))
-            responses.decode(prompt)
+    for done, prompt in enumerate(chosen):
+        stop_if_cancelled(watcher)
+        watcher.progress(Progress("evaluate", done, len(chosen), "prompts"))
+        responses.decode(prompt)
     watcher.progress(Progress("evaluate", len(chosen), len(chosen), "prompts"))
     return responses.report(chosen, untrained)
 
@@ -92,6 +92,7 @@ class _Responses:
     def __init__(self, target: TargetModel, source: DrafterSource, max_new_tokens: int, measured: Measured) -> None:
         self._target, self._longest, self._measured = target, max_new_tokens, measured
         self._block = source.model.shape.block_size
+        self._pace = Pace.of(target, source)
         budgets = self._budgets = sorted(set(measured.trees))
         self._ways: dict[str, Drafting] = {
             CHAIN: lambda chooser: ChainDrafter(source.start(), chooser),
@@ -109,17 +110,20 @@ class _Responses:
     def decode(self, prompt: HeldOut) -> None:
         """Answer one prompt in every way."""
         target, ids, longest, stop = self._target, prompt.prompt_ids, self._longest, self._target.stop_ids
-        self._plain.append(decode_plain(target, ids, longest, stop))
-        for way, responses in self._greedy.items():
-            greedy = Chooser()
-            look = self._keep_longest(prompt) if way == self._shown and prompt.source not in self._seen else None
-            responses.append(decode_speculative(target, self._ways[way](greedy), ids, longest, stop, greedy, look))
+        with threads(self._pace.plain):
+            self._plain.append(decode_plain(target, ids, longest, stop))
+        with threads(self._pace.drafted):
+            for way, responses in self._greedy.items():
+                greedy = Chooser()
+                look = self._keep_longest(prompt) if way == self._shown and prompt.source not in self._seen else None
+                responses.append(decode_speculative(target, self._ways[way](greedy), ids, longest, stop, greedy, look))
         if not self._measured.temperature:
             return
-        self._drawn_plain.append(decode_plain(target, ids, longest, stop, self._chooser(prompt)))
-        for way, responses in self._drawn.items():
-            chooser = self._chooser(prompt)
-            responses.append(decode_speculative(target, self._ways[way](chooser), ids, longest, stop, chooser))
+        with threads(self._pace.plain):
+            self._drawn_plain.append(decode_plain(target, ids, longest, stop, self._chooser(prompt)))
+            for way, responses in self._drawn.items():
+                chooser = self._chooser(prompt)
+                responses.append(decode_speculative(target, self._ways[way](chooser), ids, longest, stop, chooser))
 
     def report(self, prompts: Sequence[HeldOut], untrained: bool) -> EvaluationReport:
         """Count everything."""

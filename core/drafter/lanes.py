@@ -5,6 +5,8 @@ slowest part: on two cores beside one busy process, [1024, 576] @ [576, 192] ran
 It knows nothing about what the pieces are.
 """
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -42,11 +44,34 @@ class Lanes:
 
 
 @contextmanager
-def threads_for_one_token(hidden_size: int) -> Iterator[None]:
-    """Inside, kernels use one thread where a model is so small that more only wait for each other."""
+def threads(count: int) -> Iterator[None]:
+    """Inside, kernels use so many threads."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if hidden_size < SMALL else before)
+    torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def threads_that_pay(work: Callable[[], object], hidden_size: int, tries: int = 12) -> int:
+    """How many threads to give a short piece of work: all, or one where a small model's kernels mostly wait for each other.
+
+    That depends on how many rows a pass has and on what else runs, so it is tried: all threads must gain a tenth at the best of `tries`.
+    """
+    most = torch.get_num_threads()
+    if most == 1 or hidden_size >= SMALL:
+        return most
+    with threads(1):
+        alone = _best_seconds(work, tries)
+    return most if _best_seconds(work, tries) < 0.9 * alone else 1
+
+
+def _best_seconds(work: Callable[[], object], tries: int) -> float:
+    work()  # the first one lays things out
+    best = math.inf
+    for _ in range(tries):
+        began = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - began)
+    return best

@@ -129,6 +129,7 @@ class DraftModel(nn.Module):
         self.layers = nn.ModuleList(DraftLayer(shape, shape.sight(layer)) for layer in range(shape.layers))
         self.norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
         self.lm_head: DraftHead | None = None
+        self.t2d: Tensor
         self.d2t: Tensor | None
         """[draft vocabulary] int64: target id minus draft id of every token the drafter can say; None where it can say all"""
         if shape.draft_vocab_size is None:

@@ -28,10 +28,10 @@ class Optimizers:
 
     def __init__(self, model: DraftModel, settings: TrainSettings, ranks: Ranks) -> None:
         self._settings, self._ranks = settings, ranks
-        self._names = {parameter: name for name, parameter in model.named_parameters()}
+        self._names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         self._parameters = list(model.parameters())
         matrices = sorted((parameter for parameter in self._parameters if parameter.ndim == 2), key=Tensor.numel)
-        vectors = [parameter for parameter in self._parameters if parameter.ndim != 2]
+        vectors: list[Tensor] = [parameter for parameter in self._parameters if parameter.ndim != 2]
         self._shares: list[list[Tensor]] = [list(matrices[rank :: ranks.count]) for rank in range(ranks.count)]
         own = self._shares[ranks.rank]
         # A process on its own halves its matrices and steps both halves side by side.

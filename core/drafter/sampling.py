@@ -48,6 +48,9 @@ class Chooser:
         """
         if not self.temperature:
             said: list[int] = logits.argmax(-1).tolist()
+            if draft.parents is None:
+                wrong = next((place for place, token in enumerate(draft.tokens) if token != said[place]), len(draft.tokens))
+                return list(range(wrong)), said[wrong]
             return _follow(draft, said.__getitem__)
         if draft.drawn_from is not None:
             return self._reject(draft, draft.drawn_from, self.probabilities(logits))

@@ -134,7 +134,8 @@ class TrainSettings:
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise BadSettings(f"There is no setting {unknown[0]!r}; take it out.")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return cls(**given)
 
 
 _CHOICES = {

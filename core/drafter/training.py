@@ -94,8 +94,7 @@ def train(
         began = time.monotonic()
         with capture(rows, verifier, model.shape.target_layers, work / STATES, watcher) as states:
             captured = time.monotonic() - began
-            alone = ranks is None
-            started = together(_processes(settings, model.shape), follow, data, target, out, settings) if alone else nullcontext(ranks)
+            started = nullcontext(ranks) if ranks else together(_processes(settings, model.shape), follow, data, target, out, settings)
             with started as all_ranks:
                 all_ranks.wait()  # the others may open the states now
                 fitted = fit(model, verifier.ends, rows, states, settings, watcher, all_ranks, work)

@@ -1,8 +1,11 @@
 """Training in several processes gives what one process gives, and ends with them."""
 
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +55,30 @@ def test_two_processes_learn_what_one_learns(data_folder: Path, target_folder: P
     assert one.keys() == two.keys()
     assert all(torch.allclose(one[name].float(), two[name].float(), atol=5e-2) for name in one)
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_two_processes_under_torchrun_learn_what_one_learns(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
+    alone = Losses()
+    settings = replace(SETTINGS, processes=1, max_steps=12, save_steps=5)
+    train(data_folder, target_folder, tmp_path / "alone", settings, alone)
+    (tmp_path / "settings.json").write_text(json.dumps(settings.to_json()))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "core.drafter"]
+    options = ["--data", data_folder, "--target", target_folder, "--out", tmp_path / "both", "--settings", tmp_path / "settings.json"]
+    done = subprocess.run(
+        [*launcher, *map(str, options)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [line["loss"] for line in lines if "loss" in line] == pytest.approx(alone.losses, rel=1e-3)
+    assert lines[-1]["result"]["steps"] == 12
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("alone", "both"))
+    assert all(torch.allclose(one[name], two[name], atol=5e-2) for name in one)
 
 
 def test_a_cancelled_training_ends_all_its_processes(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
