@@ -1,6 +1,7 @@
 """From a tokenized dataset to a trained, measured DFlash drafter: capture hidden states, train, decode speculatively, report.
 
-Settings, held-out prompts and reports can be imported without loading PyTorch; `train` and `evaluate` load it when first used.
+Settings, held-out prompts, unfinished trainings and reports can be imported without loading PyTorch; `train` and `evaluate` load it when
+first used.
 """
 
 from importlib import import_module
@@ -8,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.drafter.heldout import HeldOut, load_heldout
 from core.drafter.settings import TrainSettings
+from core.drafter.unfinished import Unfinished, discard_unfinished, find_unfinished
 
 if TYPE_CHECKING:
     from core.drafter.evaluation import Measured, evaluate
     from core.drafter.report import EvaluationReport
     from core.drafter.training import TrainResult, train
 
-__all__ = ["EvaluationReport", "HeldOut", "Measured", "TrainResult", "TrainSettings", "evaluate", "load_heldout", "train"]
+__all__ = [
+    "EvaluationReport", "HeldOut", "Measured", "TrainResult", "TrainSettings", "Unfinished",
+    "discard_unfinished", "evaluate", "find_unfinished", "load_heldout", "train",
+]  # fmt: skip
 
 _LATE = {"evaluate": "evaluation", "Measured": "evaluation", "EvaluationReport": "report", "TrainResult": "training", "train": "training"}
 

@@ -9,6 +9,7 @@ import xxhash
 from core.drafter.checkpoint import check_fits, load_drafter, read_state
 from core.drafter.decode import Decoded, decode_plain, decode_speculative
 from core.drafter.drafts import Looker, Round
+from core.drafter.first_weights import begin
 from core.drafter.heldout import HeldOut, NoPrompts, load_heldout, spread
 from core.drafter.lanes import threads
 from core.drafter.pace import Pace
@@ -68,7 +69,8 @@ def evaluate(
     verifier = TargetModel.load(target)
     check_fits(model, drafter, verifier)
     if untrained:
-        model.reset(int(read_state(drafter).get("settings", {}).get("seed", 0)))
+        began = read_state(drafter).get("settings", {})
+        begin(model, verifier, int(began.get("seed", 0)), began.get("beginning", "random"))
     room = int(getattr(verifier.config, "max_position_embeddings", 2**31)) - max_new_tokens - model.shape.block_size
     asked = [prompt for prompt in (prompts if prompts is not None else load_heldout(drafter)) if 0 < len(prompt.prompt_ids) <= room]
     chosen = ThinkingSwitch.of(target).apply(spread(asked, limit), measured.thinking)

@@ -22,7 +22,8 @@ from core.drafter.optimizers import Optimizers, rate_share
 from core.drafter.placement import Placement
 from core.drafter.ranks import ALONE, Ranks
 from core.drafter.settings import TrainSettings
-from core.drafter.snapshots import BEST, LAST, Standing, load_snapshot, save_best, save_snapshot
+from core.drafter.snapshots import load_snapshot, save_best, save_snapshot
+from core.drafter.standing import BEST, LAST, Standing
 from core.drafter.target import TargetEnds
 from core.drafter.validation import ALL, validate, validation_rows
 from core.errors import MixdownError

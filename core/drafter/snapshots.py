@@ -7,7 +7,7 @@ nothing about loops.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -15,38 +15,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.errors import InputError, MixdownError
-
-LAST, BEST = "last.safetensors", "best.safetensors"
-
-
-class SnapshotUnusable(InputError):
-    """A checkpoint that cannot be read."""
+from core.drafter.standing import BEST, LAST, SnapshotUnusable, Standing, read_standing
+from core.errors import MixdownError
 
 
 class NotSaved(MixdownError):
     """The disk refused a checkpoint."""
-
-
-@dataclass
-class Standing:
-    """Where a training stands, in numbers."""
-
-    step: int = 0
-    """steps done"""
-    done: float = 0.0
-    """share of the training, 0 to 1"""
-    seconds: float = 0.0
-    """of training, over all its parts"""
-    losses: list[float] = field(default_factory=list)
-    """of the last steps"""
-    validation: dict[str, float] = field(default_factory=dict)
-    """the newest measurement"""
-    best: float = 0.0
-    """the best acceptance measured, 0 before the first measurement"""
-    best_step: int = 0
-    misses: int = 0
-    """measurements since the best one"""
 
 
 def save_snapshot(folder: Path, standing: Standing, weights: Mapping[str, Tensor], optimizers: Mapping[str, Tensor]) -> None:
@@ -73,15 +47,6 @@ def load_snapshot(file: Path) -> tuple[Standing, dict[str, Tensor], dict[str, Te
         kind, _, rest = name.partition(".")
         kinds[kind][rest] = value
     return standing, kinds["weights"], kinds["state"]
-
-
-def read_standing(file: Path) -> Standing:
-    """The numbers alone; raises `SnapshotUnusable`."""
-    try:
-        with safe_open(file, "pt") as opened:
-            return Standing(**json.loads(opened.metadata()["standing"]))
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise SnapshotUnusable(f"{file} cannot be read ({error}): start the training anew.") from error
 
 
 def _write(file: Path, tensors: Mapping[str, Tensor], standing: Standing) -> None:

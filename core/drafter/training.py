@@ -25,7 +25,7 @@ from core.drafter.loop import Fitted, TrainingDiverged, best_weights, fit
 from core.drafter.model import DraftModel, DraftShape
 from core.drafter.ranks import Ranks, together
 from core.drafter.settings import TrainSettings
-from core.drafter.snapshots import BEST
+from core.drafter.standing import BEST
 from core.drafter.target import TargetModel
 from core.drafter.unfinished import STATES, OutputExists, unfinished_folder, workplace
 from core.watch import Cancelled, Unwatched, Watcher

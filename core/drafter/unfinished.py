@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.drafter.settings import FREE, SHAPE
-from core.drafter.snapshots import LAST, Standing, read_standing
+from core.drafter.standing import LAST, Standing, read_standing
 from core.errors import InputError
 
 ABOUT, STATES = "training.json", "states"

@@ -52,7 +52,13 @@ def test_random_draws_as_the_model_does(target: TargetModel) -> None:
 
 def test_layers_of_another_kind_or_too_few_are_not_taken(target: TargetModel, tmp_path: Path) -> None:
     config = LlamaConfig(
-        vocab_size=64, hidden_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, intermediate_size=96, eos_token_id=1
+        vocab_size=64,
+        hidden_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=96,
+        eos_token_id=1,
     )
     LlamaForCausalLM(config).save_pretrained(tmp_path)
     llama = TargetModel.load(tmp_path)

@@ -37,6 +37,7 @@ SETTINGS = TrainSettings(
         {"optimizer": "adamw", "learning_rate": 3e-3},
         {"draft_vocab_size": 48, "window": 6},
         {"precision": "bfloat16"},
+        {"beginning": "auto"},
     ],
     ids=str,
 )

@@ -17,7 +17,8 @@ from safetensors.torch import load_file
 from core.drafter import TrainSettings, train
 from core.drafter.loop import TrainingDiverged
 from core.drafter.optimizers import Optimizers
-from core.drafter.snapshots import LAST, load_snapshot
+from core.drafter.snapshots import load_snapshot
+from core.drafter.standing import LAST
 from core.drafter.unfinished import NothingToResume, OutputBusy, discard_unfinished, find_unfinished, unfinished_folder, workplace
 from core.watch import Cancelled, Progress
 from tests.drafter.conftest import BLOCK, MASK
