@@ -4,6 +4,7 @@
 they hold none of its logic.
 """
 
+from core.jobs.checking import CheckJob
 from core.jobs.evaluating import EvaluateJob
 from core.jobs.importing import ImportItem, ImportJob, again_item, bundled_items, import_item
 from core.jobs.job import Job, begin, perform_here, run
@@ -12,6 +13,7 @@ from core.jobs.tokenizing import TokenizeJob
 from core.jobs.training import TrainJob
 
 __all__ = [
+    "CheckJob",
     "DemoJob",
     "EvaluateJob",
     "ImportItem",

@@ -16,6 +16,7 @@ from core.workspace import Workspace
 
 KINDS = {
     "import": "core.jobs.importing:ImportJob",
+    "check": "core.jobs.checking:CheckJob",
     "tokenize": "core.jobs.tokenizing:TokenizeJob",
     "train": "core.jobs.training:TrainJob",
     "evaluate": "core.jobs.evaluating:EvaluateJob",

@@ -9,18 +9,29 @@ from core.mix.difference import difference
 from core.mix.duplicate_groups import DuplicateGroups, Group
 from core.mix.duplicates import duplicate_groups
 from core.mix.filters import Check, Removed, checks_of, removed_by
-from core.mix.history import NoSuchVersion, Version, recipe_names, recipe_version, recipe_versions, restore_recipe, save_recipe
+from core.mix.history import (
+    NoSuchVersion,
+    Version,
+    recipe_names,
+    recipe_version,
+    recipe_versions,
+    restore_recipe,
+    save_recipe,
+    save_recipe_text,
+)
 from core.mix.licences import LicenceShare, MixLicences, Part, mix_licences
-from core.mix.measured import Measured, add_measured, load_measured
-from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Plan, PlannedSource, Shares, Shortfall, SpoiltSource, plan
+from core.mix.measured import Measured, add_measured, load_measured, measured_stamp
+from core.mix.plan import EmptySource, Estimate, OtherwiseImported, Shortfall, SpoiltSource, plan, supply_of
+from core.mix.planned import Plan, PlannedSource, Shares
 from core.mix.presets import ImpossibleWeights, equal, like, moved, proportional, shares, tempered, with_share
-from core.mix.ranking import kept_rows
+from core.mix.ranking import held_out, kept_rows
 from core.mix.recipe import UNITS, Budget, Recipe, RecipeSource, RecipeSupervision, RecipeTarget, Unit
 from core.mix.recipe_file import RecipeError, checked_recipe, dump_recipe, load_recipe, parse_recipe, recipe_schema, recipe_text
 from core.mix.rules import Contamination, Duplicates, Filters
 from core.mix.sampling import HeldOutRow, Selection, first_ranked, select
-from core.mix.supply import NoFigures, TokenEstimate, estimate_from
+from core.mix.supply import NoFigures, Supply, TokenEstimate, estimate_from
 from core.mix.usable import EmptyLibrary, Usable, trained_order, usable_rows
+from core.mix.waiting import Waiting, waiting_for, without_waiting
 from core.mix.weights import UnknownPreset, recipe_for, sizes_of, with_domain_share, with_weights
 from core.sources import prompt_hash
 
@@ -63,11 +74,13 @@ __all__ = [
     "Shares",
     "Shortfall",
     "SpoiltSource",
+    "Supply",
     "TokenEstimate",
     "Unit",
     "UnknownPreset",
     "Usable",
     "Version",
+    "Waiting",
     "add_measured",
     "checked_recipe",
     "checks_of",
@@ -78,10 +91,12 @@ __all__ = [
     "equal",
     "estimate_from",
     "first_ranked",
+    "held_out",
     "kept_rows",
     "like",
     "load_measured",
     "load_recipe",
+    "measured_stamp",
     "mix_licences",
     "moved",
     "parse_recipe",
@@ -97,13 +112,17 @@ __all__ = [
     "removed_by",
     "restore_recipe",
     "save_recipe",
+    "save_recipe_text",
     "select",
     "shares",
     "sizes_of",
+    "supply_of",
     "tempered",
     "trained_order",
     "usable_rows",
+    "waiting_for",
     "with_domain_share",
     "with_share",
     "with_weights",
+    "without_waiting",
 ]

@@ -14,7 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.mix.rules import FINISHES, Finish
+from core.mix.rules import FINISHES, Filters, Finish
 from core.mix.words import hashed_words, repeated_share
 from core.sources import Source, language_of
 from core.sources.text import loads
@@ -29,7 +29,31 @@ _SENTENCE_WORDS = 12
 _LAST_WITH_STOPS = "\u0590"
 """Latin, Greek, Cyrillic and Armenian letters stand before it: scripts whose sentences end in a stop."""
 
+_LANGUAGE, _FINISH, _NONTEXT = "language-1", "finish-1", "nontext-1"
+
 _UNFINISHED = (",", "(", "[", "{", "-", "–", "—", "&", "=", "+")
+
+
+def columns_of(filters: Filters) -> dict[str, str]:
+    """Column -> what it holds, for each one that the filters ask for beyond those of the index."""
+    found: dict[str, str] = {}
+    if filters.languages is not None:
+        found[_LANGUAGE] = "languages"
+    if filters.finish is not None:
+        found[_FINISH] = "ends of answers"
+    if filters.max_nontext is not None:
+        found[_NONTEXT] = "shares of text"
+    if filters.max_repetition is not None:
+        found[_repetition_column(filters.repetition_ngram)] = "repeated n-grams"
+    return found | {_match_column(expression): f"matches of {expression}" for expression in (*filters.match, *filters.no_match)}
+
+
+def _repetition_column(size: int) -> str:
+    return f"repetition-{size}-1"
+
+
+def _match_column(expression: str) -> str:
+    return f"matches-{hashlib.sha256(expression.encode()).hexdigest()[:24]}"
 
 
 def languages(source: Source, watcher: Watcher | None = None) -> npt.NDArray[np.bytes_]:
@@ -39,7 +63,7 @@ def languages(source: Source, watcher: Watcher | None = None) -> npt.NDArray[np.
         for start, stop in _steps(source, "languages", watcher):
             out[start:stop] = [language_of(source.conversation(row)).encode()[:3] for row in range(start, stop)]
 
-    return source.computed("language-1", fill, "S3")
+    return source.computed(_LANGUAGE, fill, "S3")
 
 
 def finishes(source: Source, watcher: Watcher | None = None) -> npt.NDArray[np.int8]:
@@ -51,7 +75,7 @@ def finishes(source: Source, watcher: Watcher | None = None) -> npt.NDArray[np.i
             texts = messages.slice(start, stop - start).to_pylist()
             out[start:stop] = [FINISHES.index(finish_of(_parsed(text))) for text in texts]
 
-    return source.computed("finish-1", fill, np.int8)
+    return source.computed(_FINISH, fill, np.int8)
 
 
 def finish_of(messages: list[dict[str, Any]]) -> Finish:
@@ -84,7 +108,7 @@ def nontext(source: Source, watcher: Watcher | None = None) -> npt.NDArray[np.fl
         other = pc.utf8_length(pc.replace_substring_regex(texts, r"[\s\p{L}\p{M}\p{N}]+", ""))
         return np.asarray(other, np.float64) / np.maximum(np.asarray(solid, np.float64), 1)
 
-    return _of_texts(source, "nontext-1", "shares of text", np.float32, share, watcher)
+    return _of_texts(source, _NONTEXT, "shares of text", np.float32, share, watcher)
 
 
 def repetition(source: Source, size: int, watcher: Watcher | None = None) -> npt.NDArray[np.float32]:
@@ -93,7 +117,7 @@ def repetition(source: Source, size: int, watcher: Watcher | None = None) -> npt
     def share(texts: pa.Array) -> npt.NDArray[Any]:
         return repeated_share(*hashed_words(texts.to_pylist()), size)
 
-    return _of_texts(source, f"repetition-{size}-1", "repeated n-grams", np.float32, share, watcher)
+    return _of_texts(source, _repetition_column(size), "repeated n-grams", np.float32, share, watcher)
 
 
 def matches(source: Source, expression: str, watcher: Watcher | None = None) -> npt.NDArray[np.bool_]:
@@ -102,8 +126,7 @@ def matches(source: Source, expression: str, watcher: Watcher | None = None) -> 
     def found(texts: pa.Array) -> npt.NDArray[Any]:
         return np.asarray(pc.match_substring_regex(texts, expression, ignore_case=True))
 
-    name = hashlib.sha256(expression.encode()).hexdigest()[:24]
-    return _of_texts(source, f"matches-{name}", f"matches of {expression}", np.bool_, found, watcher)
+    return _of_texts(source, _match_column(expression), f"matches of {expression}", np.bool_, found, watcher)
 
 
 def _of_texts(

@@ -4,6 +4,7 @@ Real matches (what a text of the benchmark asks) are told from boilerplate (how 
 index of benchmarks, not plans.
 """
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -18,7 +19,7 @@ import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
-from core.mix.benchmarks import Benchmark, BenchmarkIndex, load_benchmarks
+from core.mix.benchmarks import Benchmark, BenchmarkIndex, benchmark_stamp, load_benchmarks
 from core.mix.ranking import kept_rows
 from core.mix.recipe import Recipe
 from core.mix.rules import Contamination
@@ -156,7 +157,23 @@ def contamination_report(recipe: Recipe, library: Library, watcher: Watcher | No
     key = _key(benchmarks, rules)
     sources = {name: library.source(name) for name in sorted(entry.name for entry in recipe.sources)}
     spans = {name: _spans(source, index, rules, key, watcher or Unwatched()) for name, source in sources.items()}
+    note = _note(rules, library, sources.values())
+    if not note.exists():
+        with contextlib.suppress(OSError):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.touch()
     return ContaminationReport(rules, index, spans, sources)
+
+
+def is_compared(rules: Contamination, library: Library, sources: Iterable[Source]) -> bool:
+    """Whether these sources were compared with these benchmarks as they are now, so that a report takes no minutes."""
+    return _note(rules, library, sources).is_file()
+
+
+def _note(rules: Contamination, library: Library, sources: Iterable[Source]) -> Path:
+    what = [[benchmark_stamp(said) for said in rules.benchmarks], rules.ngram, rules.boilerplate]
+    value = ["compared-1", what, sorted([source.name, source.version] for source in sources)]
+    return library.workspace.benchmarks / f"compared-{hashlib.sha256(orjson.dumps(value)).hexdigest()[:24]}"
 
 
 def excerpt(text: str, first: int, words: int, around: int = 12) -> Excerpt:

@@ -123,6 +123,11 @@ def load_groups(workspace: Workspace, key: str) -> DuplicateGroups | None:
         return None
 
 
+def has_groups(workspace: Workspace, key: str) -> bool:
+    """Whether groups were found earlier, so that asking for them costs nothing."""
+    return _file(workspace, key).is_file()
+
+
 def save_groups(workspace: Workspace, key: str, groups: DuplicateGroups) -> None:
     """Keep groups in the workspace, whole or not at all; a workspace that cannot be written is left be."""
     path = _file(workspace, key)

@@ -54,22 +54,26 @@ def checks_of(recipe: Recipe, source: Source, tokens: RowTokens | None = None, w
     Raises `NoFigures` where a rule asks for tokens and `tokens` is not given, `Cancelled`.
     """
     entry = recipe.source(source.name)
-    domain = source.domain or "other"
-    scopes = [("all", recipe.filters), (domain, recipe.domain_filters.get(domain)), (source.name, entry.filters if entry else None)]
-    for scope, filters in scopes:
-        if filters is not None and filters.asks:
-            for rule, passes in _rules(filters, source, tokens, watcher):
-                yield Check(rule, scope, passes)
+    for scope, filters in scopes_of(recipe, source):
+        for rule, passes in _rules(filters, source, tokens, watcher):
+            yield Check(rule, scope, passes)
     if entry is not None and "drop" in entry.repairs.values():
         for code, passes in _repairs(entry.repairs, source):
             yield Check(f'repairs.{code} = "drop"', source.name, passes)
 
 
+def scopes_of(recipe: Recipe, source: Source) -> list[tuple[str, Filters]]:
+    """(where the recipe says it: "all", the domain or the name; filters that hold for a source); what asks nothing is left out."""
+    entry = recipe.source(source.name)
+    domain = source.domain or "other"
+    said = [("all", recipe.filters), (domain, recipe.domain_filters.get(domain)), (source.name, entry.filters if entry else None)]
+    return [(scope, filters) for scope, filters in said if filters is not None and filters.asks]
+
+
 def has_rules(recipe: Recipe, source: Source) -> bool:
     """Whether any rule is said for a source, so that its rows have to be looked at."""
     entry = recipe.source(source.name)
-    asked = [recipe.filters, recipe.domain_filters.get(source.domain or "other"), entry.filters if entry else None]
-    return any(filters is not None and filters.asks for filters in asked) or bool(entry and "drop" in entry.repairs.values())
+    return bool(scopes_of(recipe, source)) or bool(entry and "drop" in entry.repairs.values())
 
 
 def removed_by(checks: list[Check], source: Source, examples: int = 10) -> list[Removed]:

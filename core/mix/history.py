@@ -6,6 +6,9 @@
 Files that were edited by hand join the history at the next save or look. It knows files, not what a recipe means.
 """
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,14 +42,25 @@ def recipe_names(workspace: Workspace) -> list[str]:
 
 def save_recipe(workspace: Workspace, recipe: Recipe) -> int:
     """Save a recipe under its name, comments kept; returns the number of its newest version (the same again where nothing changed)."""
-    _note(workspace, recipe.name)  # what somebody wrote by hand since
-    dump_recipe(recipe, workspace.recipe(recipe.name))
-    return _note(workspace, recipe.name)
+    with _alone(workspace, recipe.name):
+        _note(workspace, recipe.name)  # what somebody wrote by hand since
+        dump_recipe(recipe, workspace.recipe(recipe.name))
+        return _note(workspace, recipe.name)
+
+
+def save_recipe_text(workspace: Workspace, text: str, where: str = "the recipe") -> Recipe:
+    """Save a recipe as somebody wrote it, comments and layout and all, under the name it says. Raises `RecipeError`."""
+    recipe = parse_recipe(text, where)
+    with _alone(workspace, recipe.name):
+        _note(workspace, recipe.name)
+        write_whole(workspace.recipe(recipe.name), text)
+        _note(workspace, recipe.name)
+    return recipe
 
 
 def recipe_versions(workspace: Workspace, name: str) -> list[Version]:
     """All versions of a recipe, the newest first. Raises `NoSuchVersion`."""
-    if not _note(workspace, name):
+    if not _noted(workspace, name):
         raise NoSuchVersion(_no_recipe(workspace, name))
     found: list[Version] = []
     before: Recipe | None = None
@@ -64,7 +78,7 @@ def recipe_version(workspace: Workspace, name: str, number: int | None = None) -
         if not workspace.recipe(name).is_file():
             raise NoSuchVersion(_no_recipe(workspace, name))
         return load_recipe(workspace.recipe(name))
-    _note(workspace, name)
+    _noted(workspace, name)
     path = _folder(workspace, name) / f"{number:05d}.toml"
     if not path.is_file():
         numbers = [int(file.stem) for file in _files(workspace, name)]
@@ -77,8 +91,32 @@ def restore_recipe(workspace: Workspace, name: str, number: int) -> int:
     """Make an older version the newest one, comments and all; returns its new number. Raises `NoSuchVersion`, `RecipeError`."""
     recipe_version(workspace, name, number)
     text = (_folder(workspace, name) / f"{number:05d}.toml").read_text(encoding="utf-8")
-    write_whole(workspace.recipe(name), text)
-    return _note(workspace, name)
+    with _alone(workspace, name):
+        write_whole(workspace.recipe(name), text)
+        return _note(workspace, name)
+
+
+@contextmanager
+def _alone(workspace: Workspace, name: str) -> Iterator[None]:
+    """Nobody else saves this recipe meanwhile, or a version would take another's number or be passed over."""
+    folder = _folder(workspace, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".lock").open("a")
+    except OSError:
+        yield  # a workspace that can only be read
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _noted(workspace: Workspace, name: str) -> int:
+    """`_note` for who only looks: a name that was never saved leaves no folder behind."""
+    if not workspace.recipe(name).exists() and not _folder(workspace, name).exists():
+        return 0
+    with _alone(workspace, name):
+        return _note(workspace, name)
 
 
 def _note(workspace: Workspace, name: str) -> int:

@@ -86,5 +86,13 @@ def add_measured(source: Source, key: str, found: Measured) -> Measured:
     return together
 
 
+def measured_stamp(source: Source, key: str) -> float:
+    """Changes whenever figures are added; 0 where there are none."""
+    try:
+        return _file(source, key).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _file(source: Source, key: str) -> Path:
     return source.computed_folder / f"tokens-{checked_name(key)}.arrow"

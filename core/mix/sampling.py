@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from core.mix.plan import Plan
+from core.mix.planned import Plan
 from core.mix.ranking import Hashes, Mask, Rows, held_out, kept_rows, mixed, ranked, ranks
 from core.mix.recipe import Recipe
 from core.mix.usable import Usable, usable_rows

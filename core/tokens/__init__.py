@@ -3,7 +3,7 @@
 It knows how conversations become files. It does not know raw dialects, how a template prints, or what is trained on the result.
 """
 
-from core.tokens.estimate import row_tokens, sample_estimate, settled_plan
+from core.tokens.estimate import SAMPLE, known_estimate, row_tokens, sample_estimate, settled_plan
 from core.tokens.frequencies import coverage, read_frequencies
 from core.tokens.lengths import LengthHistogram, length_histogram
 from core.tokens.manifest import Manifest, ManifestBroken, NotADataset
@@ -14,6 +14,7 @@ from core.tokens.staging import discard_partial
 from core.tokens.verify import Check, VerifyReport, verify
 
 __all__ = [
+    "SAMPLE",
     "Check",
     "LengthHistogram",
     "Manifest",
@@ -25,6 +26,7 @@ __all__ = [
     "coverage",
     "discard_partial",
     "figures_key",
+    "known_estimate",
     "length_histogram",
     "read_frequencies",
     "row_tokens",

@@ -6,6 +6,7 @@ It measures through the recipe's own template and supervision; it does not make 
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from core.mix import Measured, Plan, Recipe, Shortfall, TokenEstimate, Usable, estimate_from, plan, trained_order, usable_rows
 from core.sources import Library, Source
@@ -75,10 +76,14 @@ def settled_plan(recipe: Recipe, library: Library, watcher: Watcher | None = Non
 
 def _estimate(meter: Meter, usable: Usable, recipe: Recipe, sample: int) -> TokenEstimate | None:
     order = trained_order(recipe, usable)
-    if not len(order):
-        return None
-    measured = meter.measured(usable.source, order[:sample])
+    return known_estimate(meter.measured(usable.source, order[:sample]), order) if len(order) else None
+
+
+def known_estimate(measured: Measured, order: npt.NDArray[np.int64]) -> TokenEstimate | None:
+    """The estimate from what is known of a source, whose rows a mix takes in this order; None where the first of them is not known."""
     at, found = measured.places(order)
     first = at[: int(np.argmin(found))] if not found.all() else at
+    if not len(first):
+        return None
     part = Measured(measured.row[first], measured.tokens[first], measured.trainable_tokens[first], measured.training_rows[first])
     return estimate_from(part, len(order), known=measured)

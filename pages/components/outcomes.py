@@ -22,6 +22,12 @@ def _imported(result: dict[str, Any]) -> str:
     return f"{count(kept)} conversations kept, {count(bad)} quarantined"
 
 
+def _checked(result: dict[str, Any]) -> str:
+    removed = sum(sum(rules.values()) for rules in result["removed"].values())
+    found = [f"{count(result[what])} groups of {what}" for what in ("duplicates", "matches") if result[what] is not None]
+    return ", ".join([*found, f"{count(removed)} rows not usable"])
+
+
 def _tokenized(result: dict[str, Any]) -> str:
     proof = "verified" if result["verified"] else "not verified"
     return f"{count(result['rows'])} rows, {short(result['tokens'])} tokens, {proof}"
@@ -44,4 +50,4 @@ def _demonstrated(result: dict[str, Any]) -> str:
     return _accepted(result["drafter"])
 
 
-_WORDS = {"import": _imported, "tokenize": _tokenized, "train": _trained, "evaluate": _evaluated, "demo": _demonstrated}
+_WORDS = {"import": _imported, "check": _checked, "tokenize": _tokenized, "train": _trained, "evaluate": _evaluated, "demo": _demonstrated}

@@ -1,7 +1,12 @@
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
 import pytest
 
 from core.mix import Recipe, difference
-from core.mix.history import NoSuchVersion, recipe_names, recipe_version, recipe_versions, restore_recipe, save_recipe
+from core.mix.history import NoSuchVersion, recipe_names, recipe_version, recipe_versions, restore_recipe, save_recipe, save_recipe_text
+from core.workspace import Workspace
 
 
 def recipe(weight, name="first"):
@@ -41,3 +46,32 @@ def test_what_is_not_there_is_named(workspace):
         recipe_version(workspace, "first", 7)
     with pytest.raises(NoSuchVersion, match="there are first"):
         recipe_version(workspace, "second")
+
+
+def _save_five(home: str, first: int) -> None:
+    for weight in range(first, first + 5):
+        save_recipe(Workspace(Path(home)), recipe(weight))
+
+
+def test_versions_saved_by_several_processes_at_once_are_all_kept(tmp_path):
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(_save_five, str(tmp_path), first) for first in (1, 11, 21, 31)]:
+            done.result()
+    versions = recipe_versions(Workspace(tmp_path), "first")
+    assert [version.number for version in versions] == list(range(20, 0, -1))
+    saved = {recipe_version(Workspace(tmp_path), "first", version.number).source("a").weight for version in versions}
+    assert saved == {first + step for first in (1, 11, 21, 31) for step in range(5)}
+
+
+def test_a_recipe_saved_as_text_keeps_every_character_and_the_version_before_it(workspace):
+    save_recipe(workspace, recipe(1))
+    text = '# why\nname = "first"   # mine\n[target]\npath = "t"\n[[sources]]\nname = "a"\nweight = 2 # two\n'
+    assert save_recipe_text(workspace, text).source("a").weight == 2
+    assert workspace.recipe("first").read_text() == text
+    assert [version.number for version in recipe_versions(workspace, "first")] == [2, 1]
+
+
+def test_looking_for_versions_of_an_unknown_name_leaves_nothing_behind(tmp_path):
+    with pytest.raises(NoSuchVersion):
+        recipe_versions(Workspace(tmp_path), "nobody")
+    assert list(tmp_path.iterdir()) == []
