@@ -51,7 +51,8 @@ def _page() -> None:
     if found is not None and not found.unmeasured:
         with total:
             meaning(draft.recipe, found)
-    _notices(draft, found, error)
+    with st.container(key="mix-notices"):  # one place, so that what comes and goes in it moves nothing below to another
+        _notices(draft, found, error)
     left, right = st.columns([1.75, 1], gap="large")
     with left:
         _tools(draft)
@@ -95,7 +96,7 @@ def _notices(draft: Draft, found: Planned | None, error: MixdownError | None) ->
 
 
 def _tools(draft: Draft) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         presets(draft)
         st.button(
             "Undo",
@@ -145,7 +146,7 @@ def _sections(draft: Draft, found: Planned | None) -> None:
     )
     with st.container(key="mix-section"):
         if chosen == "filters":
-            filters_section(draft, found)
+            filters_section(draft)
         elif chosen == "duplicates":
             duplicates_section(draft, found)
         elif chosen == "contamination":

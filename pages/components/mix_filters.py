@@ -14,7 +14,7 @@ from pages.components import current
 from pages.components.mix_draft import Draft
 from pages.components.numbers import count, percent
 from pages.components.page import plain
-from pages.components.planning import Planned
+from pages.components.planning import waiting_of
 from pages.components.visible import escaped
 
 _ALL = "all sources"
@@ -23,7 +23,7 @@ _FINISHES = {"complete": "complete", "call": "with a tool call", "cut": "cut off
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "tr", "ar", "hi", "zh", "ja", "ko", "vi", "und")
 
 
-def filters_section(draft: Draft, found: Planned | None) -> None:
+def filters_section(draft: Draft) -> None:
     """Draw the form and the effect of every rule."""
     library = current.library()
     domains = {library.source(entry.name).domain or "other" for entry in draft.recipe.sources}
@@ -40,8 +40,7 @@ def filters_section(draft: Draft, found: Planned | None) -> None:
     )
     kind = "all" if scope == 0 else "domain" if scope <= len(domains) else "source"
     _form(draft, kind, scopes[scope])
-    if found is not None:
-        _effects(draft.recipe, found, library)
+    _effects(draft.recipe, library)
 
 
 def _marked(recipe: Recipe, scope: str, at: int, domains: int) -> str:
@@ -136,9 +135,10 @@ def _form(draft: Draft, kind: str, scope: str) -> None:
         place.number_input(label, 0.0, 1.0, value=value, step=0.05, placeholder="any", help=note, **widget(name, value))
 
 
-def _effects(recipe: Recipe, found: Planned, library: Library) -> None:
+def _effects(recipe: Recipe, library: Library) -> None:
     """One line per rule: rows it removes over all sources; the chosen one shows ten of them."""
-    known = without_waiting(recipe, found.waiting)
+    waiting = waiting_of(recipe)
+    known = without_waiting(recipe, waiting)
     rules: dict[tuple[str, str], list[tuple[Source, Removed]]] = {}
     kept = 0
     for entry in sorted(known.sources, key=lambda entry: entry.name):
@@ -152,9 +152,7 @@ def _effects(recipe: Recipe, found: Planned, library: Library) -> None:
         for removed in removed_by(checks, source):
             rules.setdefault((removed.rule, removed.scope), []).append((source, removed))
     if not rules:
-        st.caption(
-            "No filter is set: every kept row may be used." if not found.waiting else "The filters that are set wait to be worked out."
-        )
+        st.caption("No filter is set: every kept row may be used." if not waiting else "The filters that are set wait to be worked out.")
         return
     rows = [
         {

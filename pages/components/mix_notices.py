@@ -68,14 +68,16 @@ def warnings_of(recipe: Recipe, found: Planned) -> dict[str, list[str]]:
     """Source -> what is noteworthy about its part, in a sentence each."""
     said: dict[str, list[str]] = {}
     plan = found.plan
+    taken = [part for part in plan.sources if part.weight > 0]
+    bound = [part.name for part in taken if part.rows and part.rows >= part.cap]
     for part in plan.sources:
         mine = said.setdefault(part.name, [])
         if part.shortfall and found.shortfall is None:
             mine.append(f"{count(part.shortfall)} rows fewer than its weight asks ({part.limit}); the others give them")
         elif part.shortfall:
             mine.append(f"{count(part.shortfall)} rows short ({part.limit})")
-        elif plan.budget is None and part.rows and part.rows >= part.cap and len(in_use(recipe)) > 1:
-            mine.append("gives all it may, and so limits the total")
+        elif plan.budget is None and part.name in bound and len(bound) < len(taken):
+            mine.append("gives all that it may, and so limits the total")
         if part.epochs > 1:
             mine.append(f"each row is used {part.epochs:.2f} times")
         removed = sum(part.removed.values())

@@ -44,6 +44,7 @@ def _top(draft: Draft) -> float:
 
 def _line(draft: Draft, entry: RecipeSource, part: PlannedSource | None, top: float, warnings: list[str]) -> None:
     name, weight, step = entry.name, float(entry.weight), top / 100
+    st.html('<div class="md-line"></div>')
     cells = st.columns(_WIDTHS, vertical_alignment="center")
     dot = f'<i class="md-dot" style="background:{domain_colour(part.domain if part else "other")}"></i>'
     cells[0].html(f'<div class="md-name">{dot}{html.escape(name)}</div>')

@@ -92,8 +92,7 @@ def plan_now(recipe: Recipe, *, measure: bool) -> Planned:
 
     Raises what `plan` raises but for a shortfall, which a screen shows beside the plan.
     """
-    library = current.library()
-    waiting = waiting_for(recipe, library, lambda source: _all_known(recipe, source))
+    library, waiting = current.library(), waiting_of(recipe)
     usable = usable_rows(without_waiting(recipe, waiting), library, row_tokens(recipe))
     supplies, no_tokens = None, None
     try:
@@ -107,6 +106,11 @@ def plan_now(recipe: Recipe, *, measure: bool) -> Planned:
         made, shortfall = error.plan, error
     unmeasured = supplies is None and no_tokens is None
     return Planned(made, usable, waiting, shortfall, unmeasured, no_tokens, _training_rows(made, supplies) if supplies else None)
+
+
+def waiting_of(recipe: Recipe) -> Waiting:
+    """What the recipe's rules wait for."""
+    return waiting_for(recipe, current.library(), lambda source: _all_known(recipe, source))
 
 
 def _training_rows(made: Plan, supplies: Mapping[str, Supply]) -> int:
