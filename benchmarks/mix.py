@@ -2,6 +2,7 @@
 
     python -m benchmarks.mix generate FOLDER --rows 1000000     20 sources as an import leaves them; one row in fifty is planted
     python -m benchmarks.mix plan FOLDER                        plan, plan and order of rows, against interleave_datasets
+    python -m benchmarks.mix page FOLDER                        one weight moved on the Mix page, tokens known, all of it drawn
     python -m benchmarks.mix duplicates FOLDER                  time, peak of anonymous memory, recall and precision
     python -m benchmarks.mix contamination FOLDER               every planted 13-gram found?
 
@@ -10,6 +11,7 @@ It knows nothing of the code it measures beyond its public functions.
 
 import argparse
 import json
+import os
 import random
 import statistics
 import time
@@ -18,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+from streamlit.testing.v1 import AppTest
 
 from benchmarks.million_rows import AnonymousPeak
-from core.mix import Recipe, contamination_report, duplicate_groups, plan, select
+from core.mix import Recipe, contamination_report, duplicate_groups, plan, save_recipe, select
 from core.mix.words import WORD
 from core.sources import Library, import_source
-from core.workspace import Workspace
+from core.workspace import BUNDLED_TARGET, Workspace
 
 SOURCES = 20
 PLANTED = 50
@@ -124,6 +127,30 @@ def measure_plan(folder: Path) -> None:
     print(json.dumps({"rows": count, **{name: round(value, 4) for name, value in (figures | ratios).items()}}), flush=True)
 
 
+def measure_page(folder: Path) -> None:
+    """How long the Mix page takes to answer a move: the script's run with its plan, table and pictures, without a browser."""
+    workspace = Workspace(folder / "home")
+    os.environ["MIXDOWN_HOME"] = str(workspace.home)
+    count = sum(source.rows for source in Library(workspace).sources())
+    save_recipe(workspace, recipe(count, name="page", target={"path": str(BUNDLED_TARGET)}))
+    app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=600)
+    app.query_params["recipe"] = "page"
+    began = time.perf_counter()
+    app.run()
+    app.switch_page("pages/mix.py").run()
+    first = time.perf_counter() - began
+    weights = iter(range(20, 1000))
+
+    def move() -> None:
+        [field] = [field for field in app.number_input if field.label == "Weight of s03, exactly"]
+        field.set_value(float(next(weights))).run()
+        assert not app.exception, app.exception[0].message
+
+    move()
+    figures = {"rows": count, "first_s": round(first, 2), "move_ms": round(1e3 * seconds(move, times=9), 1)}
+    print(json.dumps(figures), flush=True)
+
+
 def measure_duplicates(folder: Path) -> None:
     """Near duplicates at the default threshold; the truth is a comparison of each planted copy with its original."""
     library = Library(Workspace(folder / "home"))
@@ -185,7 +212,7 @@ def overlap(one: str, other: str, size: int = 5) -> float:
 def main() -> None:
     """The commands above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["generate", "plan", "duplicates", "contamination"])
+    parser.add_argument("command", choices=["generate", "plan", "page", "duplicates", "contamination"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=1_000_000)
     given = parser.parse_args()
@@ -193,6 +220,8 @@ def main() -> None:
         generate(given.folder, given.rows)
     elif given.command == "plan":
         measure_plan(given.folder)
+    elif given.command == "page":
+        measure_page(given.folder)
     elif given.command == "duplicates":
         measure_duplicates(given.folder)
     else:
