@@ -21,6 +21,7 @@ from pages.components.page import empty, go, header, plain
 from pages.components.planning import Planned, plan_now
 
 _SENTENCE = "How much of each source does the drafter learn from? Weights say what you want, the plan says what the sources can give."
+_SECTION = "section"
 _ROOM = {False: "others stay", True: "others make room"}
 
 
@@ -136,14 +137,17 @@ def _sections(draft: Draft, found: Planned | None) -> None:
         "history": "History and diff",
         "files": "Copy, import, export, command",
     }
+    if _SECTION not in st.session_state and st.query_params.get(_SECTION) in labels:
+        st.session_state[_SECTION] = st.query_params[_SECTION]
+    # Not bound to the address: its words there would be the labels, which change with what they count.
     chosen = st.segmented_control(
-        "More of this recipe",
-        list(labels),
-        format_func=labels.__getitem__,
-        key="section",
-        bind="query-params",
-        label_visibility="collapsed",
+        "More of this recipe", list(labels), format_func=labels.__getitem__, key=_SECTION, label_visibility="collapsed"
     )
+    if st.query_params.get(_SECTION) != chosen:
+        if chosen:
+            st.query_params[_SECTION] = chosen
+        else:
+            del st.query_params[_SECTION]
     with st.container(key="mix-section"):
         if chosen == "filters":
             filters_section(draft)

@@ -52,8 +52,11 @@ def opened(mix: Dashboard, page: Page, query: str = "") -> None:
 
 def said(page: Page, source: str, weight: float) -> None:
     """Slider and number of a source say the same."""
-    expect(page.locator(f'input[aria-label="Weight of {source}, exactly"][value="{weight:g}"]')).to_have_count(1)
-    expect(page.locator(f'input[type=range][aria-label="Weight of {source}"][aria-valuetext="{weight:g}"]')).to_have_count(1)
+    slider = page.locator(f'input[type=range][aria-label="Weight of {source}"][aria-valuetext="{weight:g}"]')
+    expect(slider).to_have_count(1)
+    number = page.get_by_label(f"Weight of {source}, exactly")
+    expect(number).to_have_count(1)
+    expect(number).to_have_value(f"{weight:g}")
     settled(page)
 
 
@@ -165,6 +168,8 @@ def test_a_saved_recipe_is_there_after_a_reload_and_its_versions_can_be_compared
     page.get_by_role("radio", name="History and diff").click()
     expect(page.get_by_text("calls: weight 100 → 80")).to_be_visible()
     expect(page).to_have_url(re.compile("section=history"))
+    page.reload()
+    expect(page.get_by_text("calls: weight 100 → 80")).to_be_visible(timeout=FIRST)
 
 
 def test_a_shortfall_says_by_how_much_and_one_button_lets_the_others_fill_in(mix: Dashboard, page: Page):
