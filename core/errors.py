@@ -15,3 +15,7 @@ class InputError(MixdownError):
     """Wrong usage or unusable input: the caller must change something before trying again (exit code 2)."""
 
     exit_code = 2
+
+
+class Paused(MixdownError):
+    """Work that waits for something outside itself; what was done is kept, and starting it again goes on from there."""

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from core.drafter.hidden_states import StaleHiddenStates
 from core.drafter.state_files import StateFiles
-from core.errors import InputError, MixdownError
+from core.errors import InputError, Paused
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
 
 
@@ -29,7 +29,7 @@ class ServerUnusable(InputError):
     """The server answers, but not with the hidden states of what was asked: trying again would not help."""
 
 
-class ServerPaused(MixdownError):
+class ServerPaused(Paused):
     """The server does not answer any more; what it gave is kept."""
 
 

@@ -46,6 +46,11 @@ class Job(BaseModel):
     def owns(self) -> list[Path]:
         """Folders nobody else may write while this works."""
 
+    @property
+    def grace(self) -> float | None:
+        """Seconds it needs to reach a safe point when it is asked to stop, where that is long."""
+        return None
+
     @abstractmethod
     def perform(self, watcher: Watcher) -> dict[str, Any]:
         """Do it; returns a JSON object. Raises `MixdownError` with a sentence for people."""
@@ -60,7 +65,8 @@ def run(kind: str, spec: dict[str, Any], watcher: Watcher) -> dict[str, Any]:
 
 def begin(job: Job) -> Run:
     """Start the job in the background and return at once; the same job started twice is one run."""
-    return _store(job).start(job.kind, job.model_dump(mode="json"), entry="core.jobs:run", title=job.title, owns=job.owns())
+    spec = job.model_dump(mode="json")
+    return _store(job).start(job.kind, spec, entry="core.jobs:run", title=job.title, owns=job.owns(), grace=job.grace)
 
 
 def perform_here(job: Job, echo: Watcher | None = None) -> dict[str, Any]:

@@ -13,9 +13,10 @@ GRACE = 8.0
 """Seconds a run gets to reach a safe point, and again to react to SIGTERM."""
 
 
-def stop_run(folder: Path, grace: float = GRACE) -> None:
-    """Set the cancel flag and return when no process of the run is left."""
+def stop_run(folder: Path, grace: float | None = None) -> None:
+    """Set the cancel flag and return when no process of the run is left; `grace` None: what the run says it needs."""
     (folder / CANCEL_FLAG).touch()
     recorded = read_json(folder / "process.json")
     if recorded is not None:
-        stop(ProcessId.from_json(recorded), grace)
+        said = (read_json(folder / "run.json") or {}).get("grace", GRACE)
+        stop(ProcessId.from_json(recorded), said if grace is None else grace)

@@ -20,11 +20,11 @@ from typing import Any, Literal, TypeAlias
 from core.errors import InputError, MixdownError
 from core.runs.files import read_json, read_lines, write_json
 from core.runs.process import RUN_MARK, ProcessId
-from core.runs.stopper import GRACE, stop_run
+from core.runs.stopper import stop_run
 from core.runs.worker import CANCEL_FLAG, execute
 from core.watch import Watcher
 
-State: TypeAlias = Literal["queued", "running", "cancelling", "cancelled", "done", "failed", "lost"]
+State: TypeAlias = Literal["queued", "running", "cancelling", "cancelled", "done", "failed", "paused", "lost"]
 ACTIVE: tuple[State, ...] = ("queued", "running", "cancelling")
 
 _START_PATIENCE = 30.0
@@ -146,17 +146,19 @@ class RunStore:
             raise RunMissing(f"There is no run {run_id!r}; `mixdown runs` lists those there are.")
         return run
 
-    def start(self, kind: str, spec: dict[str, Any], *, entry: str, title: str, owns: Sequence[str | Path] = ()) -> Run:
+    def start(
+        self, kind: str, spec: dict[str, Any], *, entry: str, title: str, owns: Sequence[str | Path] = (), grace: float | None = None
+    ) -> Run:
         """Start the work as a detached process group of its own and return at once.
 
         The same work started twice (a double click) gives the run that is already there. Raises `Busy` when another run
-        owns one of the folders `owns`.
+        owns one of the folders `owns`. `grace`: seconds it needs to reach a safe point when it is asked to stop, where that is long.
         """
         with self._locked():
             twin = self._conflict(kind, spec, owns)
             if twin is not None:
                 return twin
-            folder = self._create(kind, spec, entry, title, owns)
+            folder = self._create(kind, spec, entry, title, owns, grace)
         with (folder / "stdout.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "core.runs", "execute", str(folder)],
@@ -186,14 +188,14 @@ class RunStore:
             if identity is not None:
                 write_json(folder / "process.json", identity.to_json())
         outcome = execute(folder, echo)
-        if outcome["state"] == "failed":
+        if outcome["state"] in ("failed", "paused"):
             raise RunError(outcome["error"]["message"], outcome["error"]["exit_code"])
         if outcome["state"] == "cancelled":
             raise RunError(f"Run {folder.name} was cancelled; nothing unfinished stands under a final name.")
         return self.get(folder.name)
 
-    def cancel(self, run_id: str, *, wait: bool = False, grace: float = GRACE) -> None:
-        """Ask a run to stop, then make it: SIGTERM after `grace` seconds, SIGKILL after as many more.
+    def cancel(self, run_id: str, *, wait: bool = False, grace: float | None = None) -> None:
+        """Ask a run to stop, then make it: SIGTERM after `grace` seconds (None: what it was started with), SIGKILL after as many more.
 
         Returns at once (a detached helper insists), or with `wait` when no process of the run is left.
         """
@@ -218,7 +220,7 @@ class RunStore:
         """Start the same work again, as a new run."""
         run = self.get(run_id)
         recorded = read_json(run.folder / "run.json") or {}
-        return self.start(run.kind, run.spec, entry=recorded["entry"], title=run.title, owns=run.owns)
+        return self.start(run.kind, run.spec, entry=recorded["entry"], title=run.title, owns=run.owns, grace=recorded.get("grace"))
 
     def delete(self, run_id: str) -> None:
         """Remove the record of a run that has ended; what it made stays. Raises `Busy` while it works."""
@@ -227,11 +229,22 @@ class RunStore:
             raise Busy(f"Run {run_id} is still working; cancel it first.")
         shutil.rmtree(run.folder)
 
-    def _create(self, kind: str, spec: dict[str, Any], entry: str, title: str, owns: Sequence[str | Path]) -> Path:
+    def _create(
+        self, kind: str, spec: dict[str, Any], entry: str, title: str, owns: Sequence[str | Path], grace: float | None = None
+    ) -> Path:
         run_id = f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
         folder = self.folder / run_id
         folder.mkdir(parents=True)
-        facts = {"kind": kind, "title": title, "spec": spec, "entry": entry, "owns": _folders(owns), "created_at": time.time()}
+        facts: dict[str, Any] = {
+            "kind": kind,
+            "title": title,
+            "spec": spec,
+            "entry": entry,
+            "owns": _folders(owns),
+            "created_at": time.time(),
+        }
+        if grace is not None:
+            facts["grace"] = grace
         write_json(folder / "run.json", facts)
         return folder
 

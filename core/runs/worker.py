@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, cast
 
-from core.errors import InputError, MixdownError
+from core.errors import InputError, MixdownError, Paused
 from core.runs.files import append_line, read_json, write_json
 from core.watch import Cancelled, Progress, Watcher
 
@@ -105,7 +105,8 @@ class RunContext:
 def execute(folder: Path, echo: Watcher | None = None) -> dict[str, Any]:
     """Do the run in `folder` in this process and return its outcome, which is also written to `outcome.json`.
 
-    The outcome is `{"state": "done" | "failed" | "cancelled", "ended_at", "seconds", "result" | "error": {"message", "exit_code"}}`.
+    The outcome is `{"state": "done" | "failed" | "paused" | "cancelled", "ended_at", "seconds", "result" | "error": {"message",
+    "exit_code"}}`.
     """
     run = cast(dict[str, Any], read_json(folder / "run.json"))
     context = RunContext(folder, echo)
@@ -118,6 +119,9 @@ def execute(folder: Path, echo: Watcher | None = None) -> dict[str, Any]:
             outcome = {"state": "done", "result": entry(run["kind"], run["spec"], context)}
         except Cancelled:
             outcome = {"state": "cancelled"}
+        except Paused as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the run's own log
+            outcome = _failure(str(error), error.exit_code) | {"state": "paused"}
         except MixdownError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the run's own log
             outcome = _failure(str(error), error.exit_code)

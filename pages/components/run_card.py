@@ -25,6 +25,7 @@ _WORDS = {
     "cancelled": "stopped",
     "done": "done",
     "failed": "failed",
+    "paused": "paused",
     "lost": "lost",
 }
 
@@ -104,7 +105,9 @@ def _buttons(store: RunStore, run: Run) -> None:
         if st.button("Stopping" if asked else "Stop", key=f"stop-{run.id}", icon=":material/stop_circle:", disabled=asked):
             store.cancel(run.id)
             st.rerun(scope="fragment")
-    elif run.state in ("cancelled", "failed", "lost") and st.button("Try again", key=f"retry-{run.id}", icon=":material/replay:"):
+    elif run.state in ("cancelled", "failed", "lost", "paused") and st.button(
+        "Go on" if run.state == "paused" else "Try again", key=f"retry-{run.id}", icon=":material/replay:"
+    ):
         try:
             store.retry(run.id)
         except MixdownError as error:
