@@ -19,13 +19,14 @@ from core.drafter.batches import PART
 from core.drafter.checkpoint import save_drafter
 from core.drafter.dataset import TokenizedRows
 from core.drafter.first_drafter import first_drafter
-from core.drafter.hidden_states import HiddenStates, capture
+from core.drafter.hidden_states import HiddenStates
 from core.drafter.lanes import SMALL
 from core.drafter.loop import Fitted, TrainingDiverged, best_weights, fit
 from core.drafter.model import DraftModel, DraftShape
 from core.drafter.ranks import Ranks, together
 from core.drafter.settings import TrainSettings
 from core.drafter.standing import BEST
+from core.drafter.state_capture import StatesFrom, forget, obtain
 from core.drafter.target import TargetModel
 from core.drafter.unfinished import STATES, OutputExists, unfinished_folder, workplace
 from core.watch import Cancelled, Unwatched, Watcher
@@ -69,6 +70,7 @@ def train(
     out: Path,
     settings: TrainSettings | None = None,
     watcher: Watcher | None = None,
+    states_from: StatesFrom | None = None,
     *,
     resume: bool | None = None,
     ranks: Ranks | None = None,
@@ -92,7 +94,9 @@ def train(
     about = {"data": str(data), "target": str(target), "settings": settings.to_json(), "made_of": _made_of(rows, verifier, model)}
     with workplace(out, about, resume) as work:
         began = time.monotonic()
-        with capture(rows, verifier, model.shape.target_layers, work / STATES, watcher) as states:
+        kept = out.parent / f".{out.name}.states"
+        source = states_from or StatesFrom()
+        with obtain(rows, verifier, model.shape.target_layers, work / STATES, source, kept, watcher) as states:
             captured = time.monotonic() - began
             started = nullcontext(ranks) if ranks else together(_processes(settings, model.shape), follow, data, target, out, settings)
             with started as all_ranks:
@@ -104,6 +108,7 @@ def train(
         if (data / "heldout.parquet").is_file():
             shutil.copyfile(data / "heldout.parquet", work / "drafter" / "heldout.parquet")
         _publish(work / "drafter", out)
+        forget(kept)
     return result
 
 
