@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands import chat, drafter, mix, path, preview, runs, sources, tokens
+from core.commands import chat, drafter, mix, path, preview, runs, sources, suggest, tokens, train
 from core.commands.output import say
 from core.errors import MixdownError
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (path, sources, mix, chat, preview, tokens, drafter, runs):
+for module in (path, sources, mix, chat, preview, tokens, train, drafter, suggest, runs):
     module.register(app)
 
 

@@ -1,4 +1,4 @@
-"""`mixdown train` and `evaluate`: a drafter, and what the target accepts from it."""
+"""`mixdown evaluate`: what the target accepts from a drafter."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,53 +14,8 @@ Prompts = Annotated[int | None, typer.Option(help="At most so many held-out prom
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(train)
+    """Add the command."""
     app.command()(evaluate)
-
-
-def train(
-    data: Annotated[Path, typer.Option(help="A dataset that `mixdown tokenize` made.")],
-    out: Annotated[Path, typer.Option(help="The drafter's folder.")],
-    target: Target = str(BUNDLED_TARGET),
-    max_seconds: Annotated[float | None, typer.Option(help="Stop training after so many seconds.", min=0.1)] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Stop training after so many steps.", min=1)] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers of the drafter.", min=1)] = None,
-    block_size: Annotated[int | None, typer.Option(help="Tokens it drafts in one pass, the committed one included.", min=2)] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Peak learning rate.", min=0.0)] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of weights, order and anchors.", min=0)] = None,
-    measure: Annotated[bool, typer.Option("--evaluate/--no-evaluate", help="Measure the acceptance length afterwards.")] = True,
-    prompts: Prompts = None,
-    as_json: AsJSON = False,
-    home: Home = None,
-) -> None:
-    """Train a DFlash drafter for a target, then measure what the target accepts."""
-    from core.jobs import TrainJob, perform_here
-
-    settings: dict[str, Any] = {
-        "max_seconds": max_seconds,
-        "max_steps": max_steps,
-        "layers": layers,
-        "block_size": block_size,
-        "learning_rate": learning_rate,
-        "seed": seed,
-    }
-    job = TrainJob(
-        home=Workspace.at(home).home,
-        data=data.resolve(),
-        target=target,
-        out=out.resolve(),
-        settings={key: value for key, value in settings.items() if value is not None},
-        evaluate=measure,
-        prompts=prompts,
-    )
-    result = perform_here(job, TerminalWatcher())
-    if as_json:
-        emit(result)
-        return
-    say(f"trained {result['train']['steps']:,} steps in {result['train']['seconds']:.0f} s: {out}")
-    if result["evaluation"] is not None:
-        show_report(result["evaluation"])
 
 
 def evaluate(

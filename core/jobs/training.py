@@ -1,7 +1,7 @@
-"""Train a drafter on a dataset, then measure what the target accepts from it."""
+"""Train a drafter on a dataset with either engine, then measure what the target accepts from it."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -9,11 +9,14 @@ from core.jobs.evaluating import measure
 from core.jobs.job import Job
 from core.watch import Watcher
 
+Engine = Literal["native", "speculators"]
+
 
 class TrainJob(Job):
     """Train the drafter `out`; `settings` are those of `core.drafter.TrainSettings` that differ from the defaults.
 
-    With `evaluate` the acceptance length before and after is measured on the dataset's held-out prompts, at most `prompts` of them.
+    With `evaluate` the acceptance length before and after is measured on the dataset's held-out prompts, at most `prompts` of them;
+    what speculators trains other than DFlash cannot be measured here.
     """
 
     kind: ClassVar[str] = "train"
@@ -21,6 +24,14 @@ class TrainJob(Job):
     target: str
     out: Path
     settings: dict[str, Any] = Field(default_factory=dict)
+    engine: Engine = "native"
+    speculators: dict[str, Any] = Field(default_factory=dict)
+    """Those of `core.drafter.speculators.SpeculatorsSettings`, for that engine."""
+    states: Path | None = None
+    """Where the target's hidden states are kept and found; None: they go with the training."""
+    server: str | None = None
+    """A vLLM server that gives them; None: the target runs here."""
+    server_timeout: float = 120.0
     evaluate: bool = True
     prompts: int | None = None
 
@@ -30,14 +41,30 @@ class TrainJob(Job):
         return f"train {self.out.name} on {self.data.name}"
 
     def owns(self) -> list[Path]:
-        """The drafter's folder."""
-        return [self.out]
+        """The drafter's folder, and that of the states where they are kept."""
+        return [self.out] if self.states is None else [self.out, self.states]
+
+    @property
+    def grace(self) -> float | None:
+        """Seconds to stop in: speculators writes a checkpoint first."""
+        return 120.0 if self.engine == "speculators" else None
 
     def perform(self, watcher: Watcher) -> dict[str, Any]:
-        """Returns `{"train", "evaluation", "untrained"}`; the reports are null without `evaluate`."""
+        """Returns `{"train", "evaluation", "untrained"}`; the reports are null without `evaluate` and for other algorithms than DFlash."""
         from core.drafter import TrainSettings, train
+        from core.drafter.state_capture import StatesFrom
 
         target = Path(self.target)
-        trained = train(self.data, target, self.out, TrainSettings(**self.settings), watcher)
-        reports = measure(self.out, target, watcher, self.prompts) if self.evaluate else {"evaluation": None, "untrained": None}
-        return {"train": trained.to_json(), **reports}
+        settings, states = TrainSettings(**self.settings), StatesFrom(self.states, self.server, self.server_timeout)
+        if self.engine == "native":
+            trained = train(self.data, target, self.out, settings, watcher, states_from=states).to_json()
+        else:
+            from core.drafter.speculators import SpeculatorsSettings
+            from core.drafter.speculators.engine import train_with_speculators
+
+            engine = SpeculatorsSettings(**self.speculators)
+            trained = train_with_speculators(self.data, target, self.out, settings, engine, states, watcher).to_json()
+        measurable = trained.get("algorithm", "dflash") == "dflash"
+        if self.evaluate and measurable:
+            return {"train": trained, **measure(self.out, target, watcher, self.prompts)}
+        return {"train": trained, "evaluation": None, "untrained": None}
