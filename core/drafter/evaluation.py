@@ -14,7 +14,7 @@ from core.drafter.heldout import HeldOut, NoPrompts, load_heldout, spread
 from core.drafter.lanes import threads
 from core.drafter.pace import Pace
 from core.drafter.proposers import ChainDrafter, Drafter, DrafterSource, PromptLookup, TreeDrafter
-from core.drafter.report import CHAIN, LOOKUP, EvaluationReport, Sampled, SeenRound, count_way, find_mismatches, speed_of
+from core.drafter.report import CHAIN, LOOKUP, EvaluationReport, Sampled, SeenRound, count_way, find_mismatches, first_outputs, speed_of
 from core.drafter.sampling import Chooser
 from core.drafter.target import TargetModel
 from core.drafter.thinking import Thinking, ThinkingSwitch
@@ -153,6 +153,7 @@ class _Responses:
             if drawn
             else None,
             seen_rounds=list(self._seen.values()),
+            seen_outputs=first_outputs(prompts, self._plain, self._greedy[CHAIN]),
         )
 
     def _chooser(self, prompt: HeldOut) -> Chooser:

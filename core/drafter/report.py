@@ -97,6 +97,20 @@ class SeenRound:
 
 
 @dataclass(frozen=True)
+class SeenOutput:
+    """One answer in both ways, to be laid side by side: token ids, and how many of them each round gave."""
+
+    source: str
+    row_id: str
+    turn: int
+    prompt: list[int]
+    """its last tokens"""
+    plain: list[int]
+    speculative: list[int]
+    rounds: list[int]
+
+
+@dataclass(frozen=True)
 class EvaluationReport:
     """The chain's figures in front, and beside them whatever else was measured on the same prompts."""
 
@@ -116,6 +130,8 @@ class EvaluationReport:
     sampled: Sampled | None = None
     seen_rounds: list[SeenRound] = field(default_factory=list)
     """one per source"""
+    seen_outputs: list[SeenOutput] = field(default_factory=list)
+    """one per source, of the chain"""
 
     @property
     def acceptance_length(self) -> float:
@@ -162,6 +178,7 @@ class EvaluationReport:
                 "trees": {str(budget): way.to_json() for budget, way in sampled.trees.items()},
             },
             "seen_rounds": [asdict(seen) for seen in self.seen_rounds],
+            "seen_outputs": [asdict(seen) for seen in self.seen_outputs],
         }
 
 
@@ -199,6 +216,18 @@ def count_way(prompts: Sequence[HeldOut], decoded: Sequence["Decoded"], block_si
         tokens=sum(len(response.tokens) for response in decoded),
         speed=speed_of(decoded),
     )
+
+
+def first_outputs(prompts: Sequence[HeldOut], plain: Sequence["Decoded"], drafted: Sequence["Decoded"], tail: int = 96) -> list[SeenOutput]:
+    """The first answer of each source in both ways, with the last `tail` tokens of its prompt."""
+    found: dict[str, SeenOutput] = {}
+    for prompt, said, speculative in zip(prompts, plain, drafted, strict=True):
+        if prompt.source not in found:
+            asked = list(prompt.prompt_ids[-tail:])
+            found[prompt.source] = SeenOutput(
+                prompt.source, prompt.row_id, prompt.turn, asked, list(said.tokens), list(speculative.tokens), list(speculative.rounds)
+            )
+    return list(found.values())
 
 
 def speed_of(decoded: Sequence["Decoded"]) -> Speed:
