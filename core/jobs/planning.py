@@ -14,6 +14,7 @@ from core.drafter.settings import TrainSettings
 from core.drafter.speculators.run_file import Paths, steps_of_epoch
 from core.drafter.speculators.settings import ENDLESS, SpeculatorsSettings
 from core.drafter.target_facts import TargetFacts
+from core.jobs.evaluating import EvaluateJob
 from core.jobs.training import TrainJob
 from core.tokens import Manifest, NotADataset
 
@@ -118,3 +119,17 @@ def _tokens(data: Path) -> int:
         from core.drafter.dataset import TokenizedRows
 
         return TokenizedRows.load(data).tokens
+
+
+def shown_evaluate_command(job: EvaluateJob) -> str:
+    """The `mixdown evaluate …` line that does what the job does."""
+    words = ["mixdown", "evaluate", "--drafter", str(job.drafter), "--target", job.target]
+    for name in ("prompts", "max_new_tokens"):
+        if (value := getattr(job, name)) is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--trees", ",".join(map(str, job.trees)) or "none", "--lookup" if job.prompt_lookup else "--no-lookup"]
+    if job.temperature:
+        words += ["--temperature", f"{job.temperature:g}", "--seed", str(job.seed)]
+    if job.thinking != "as-is":
+        words += ["--thinking", job.thinking]
+    return shlex.join(words)

@@ -68,3 +68,9 @@ class TrainJob(Job):
         if self.evaluate and measurable:
             return {"train": trained, **measure(self.out, target, watcher, self.prompts)}
         return {"train": trained, "evaluation": None, "untrained": None}
+
+
+def unfinished(out: Path) -> Path | None:
+    """The hidden folder beside a drafter's in which a training that was stopped left something to go on from; None where there is none."""
+    beside = (out.with_name(f".{out.name}.{part}") for part in ("training", "speculators", "states"))
+    return next((folder for folder in beside if folder.is_dir() and any(folder.iterdir())), None)

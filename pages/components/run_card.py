@@ -6,10 +6,12 @@ a reload, a second tab or a restarted server show the same.
 
 import html
 from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 
 from core.errors import MixdownError
+from core.jobs.training import unfinished
 from core.runs import Run, RunStore
 from pages.components.numbers import count, duration, percent, short
 from pages.components.outcomes import outcome
@@ -33,6 +35,13 @@ _WORDS = {
 def state_word(run: Run) -> str:
     """The state in the words of the screens."""
     return _WORDS[run.state]
+
+
+def again_word(run: Run) -> str:
+    """What starting it once more is called: going on where it left something to go on from."""
+    if run.kind == "train" and unfinished(Path(str(run.spec["out"]))) is not None:
+        return "Resume"
+    return "Resume" if run.state == "paused" else "Try again"
 
 
 def run_card(store: RunStore, run: Run, extra: Callable[[Run], None] | None = None) -> None:
@@ -106,7 +115,7 @@ def _buttons(store: RunStore, run: Run) -> None:
             store.cancel(run.id)
             st.rerun(scope="fragment")
     elif run.state in ("cancelled", "failed", "lost", "paused") and st.button(
-        "Go on" if run.state == "paused" else "Try again", key=f"retry-{run.id}", icon=":material/replay:"
+        again_word(run), key=f"retry-{run.id}", icon=":material/replay:"
     ):
         try:
             store.retry(run.id)
