@@ -84,7 +84,8 @@ def _comparison(trainings: Sequence[Run]) -> None:
         return
     with st.expander("Compare trainings", icon=":material/compare:", key="compare-trainings"):
         by_name = {f"{training_name(run)} ({run.id[-4:]})": run for run in trainings}
-        chosen = st.multiselect("Trainings", list(by_name), default=list(by_name)[:3], key="compared")
+        begun = [name for name, run in by_name.items() if (run.folder / "metrics.jsonl").exists()]
+        chosen = st.multiselect("Trainings", list(by_name), default=begun[:3], key="compared")
         if chosen:
             compare([by_name[name] for name in chosen], "train")
 

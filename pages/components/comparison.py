@@ -12,8 +12,8 @@ from pages.components.curves import smooth
 from pages.components.training_charts import Line, overlay
 
 _CURVES = {
-    "tokens per round on rows kept apart": "validation/all",
-    "tokens per round in training": "acceptance",
+    "tokens per round in training, estimated": "acceptance",
+    "tokens per round on rows kept apart, estimated": "validation/all",
     "loss": "loss",
     "tokens per second": "tokens_per_second",
 }

@@ -49,9 +49,10 @@ def drafters(runs: Sequence[Run]) -> list[Drafter]:
 
 
 def next_name() -> str:
-    """`drafter-7`, where there are six."""
+    """`drafter-7`, where there are six; a training that was stopped and may go on keeps its name (in a hidden folder, `.NAME.…`)."""
     folder = current.workspace().drafters
-    taken = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    taken = {name[1:].rpartition(".")[0] if name.startswith(".") else name for name in found}
     number = 1
     while f"drafter-{number}" in taken:
         number += 1

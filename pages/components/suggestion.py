@@ -32,7 +32,7 @@ def suggestion(drafter: Drafter) -> None:
             return
         _draw(found)
         with st.container(horizontal=True):
-            if st.button("Make this recipe", type="primary", icon=":material/add:", key="make-suggested", disabled=not found.changes):
+            if st.button("Make this recipe", icon=":material/add:", key="make-suggested", disabled=not found.changes):
                 try:
                     keep(current.workspace(), found.recipe)
                 except MixdownError as error:
@@ -70,6 +70,7 @@ def _draw(found: Suggestion) -> None:
             for one in found.sources
         ],
         hide_index=True,
+        height=38 + 35 * len(found.sources),
         column_config={
             "Tokens per round": st.column_config.NumberColumn(format="%.2f"),
             "Share": st.column_config.NumberColumn(format="percent"),

@@ -42,13 +42,13 @@ def adopt_interrupted(folder: Path, epoch: int, steps_of_epoch: int, step: int) 
     return True
 
 
-def chosen(folder: Path) -> Path:
-    """The checkpoint that becomes the drafter: the newest; raises `NoCheckpoint`.
+def chosen(folder: Path, *, interrupted: bool) -> Path:
+    """The checkpoint that becomes the drafter: the newest, that of an interrupt too where it was wanted; raises `NoCheckpoint`.
 
     The newest and not the one of lowest loss, as the native engine does: with a schedule that ends at zero the last is the best but
     for noise, and its own "best" is by loss, not by accepted tokens.
     """
-    if _whole(folder / INTERRUPTED):
+    if interrupted and _whole(folder / INTERRUPTED):
         return folder / INTERRUPTED
     found = numbered(folder)
     if not found:

@@ -154,7 +154,7 @@ def _finish(
     following: "_Following",
     ended: Ended,
 ) -> EngineResult:
-    checkpoint = chosen(paths.checkpoints)
+    checkpoint = chosen(paths.checkpoints, interrupted=not following.enough)
     result = EngineResult(
         path=out,
         engine="speculators",
@@ -166,7 +166,7 @@ def _finish(
         capture_seconds=captured,
         loss=following.loss,
         checkpoint=checkpoint.name,
-        stopped_early=ended.interrupted,
+        stopped_early=ended.interrupted and not following.enough,
         commands=shown_commands(engine, out / "run.yaml"),
         warnings=said.warnings,
         validation=following.validation,
@@ -227,6 +227,8 @@ class _Following:
         self.step, self.epoch, self._epochs = int(before.get("step", 0)), int(before.get("epoch", 0)), 0
         self.steps_of_epoch = int(before.get("steps_of_epoch", 0))
         self.validation: dict[str, float] = {}
+        self.enough = False
+        """Whether all steps were done, saved and validated: its own `max_steps` would let every further epoch do one more."""
 
     @property
     def seconds(self) -> float:
@@ -247,7 +249,7 @@ class _Following:
         """Whether it should be asked to end: by the watcher, or because its time is over."""
         limit = self._settings.max_seconds
         over = limit is not None and self.step > 0 and self.seconds >= limit
-        return over or self._watcher.cancelled()
+        return over or self.enough or self._watcher.cancelled()
 
     def line(self, text: str) -> None:
         """Take a line of its log."""
@@ -256,7 +258,7 @@ class _Following:
             case EpochBegan(epoch, epochs):
                 self._epochs = epochs
                 self._watcher.progress(Progress(f"train epoch {epoch} of {epochs}", self.step, self._total, "steps"))
-            case Step(step, epoch, point):
+            case Step(step, epoch, point) if not self.enough:
                 if epoch != self.epoch:
                     self.epoch, self.steps_of_epoch = epoch, 0
                 self.step, self.steps_of_epoch = step, self.steps_of_epoch + 1
@@ -269,7 +271,8 @@ class _Following:
                     name.removeprefix("validation/"): float(value) for name, value in point.items() if name.startswith("validation/")
                 }
                 self._watcher.metric({"step": self.step, **point})
+                self.enough = self._total is not None and self.step >= self._total
             case Saved():
                 self._watcher.progress(Progress("save a checkpoint", self.step, self._total, "steps"))
-            case None:
+            case _:
                 pass

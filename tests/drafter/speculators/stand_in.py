@@ -40,7 +40,11 @@ def say(text):
 
 def train(path):
     config = yaml.safe_load(Path(path).read_text())["train"]
-    folder, epochs, most = Path(config["trainer"]["save_path"]), config["trainer"]["epochs"], config["trainer"].get("max_steps", 10**9)
+    folder, epochs, most = (
+        Path(config["trainer"]["save_path"]),
+        config["trainer"]["epochs"] + int(os.environ.get("STAND_IN_MORE", "0")),
+        config["trainer"].get("max_steps", 10**9),
+    )
     rows = len(list(Path(config["backend"]["hidden_states_path"]).glob("hs_*.safetensors")))
     stop = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stop.set())
@@ -69,6 +73,9 @@ def train(path):
         skip = 0
         save(folder, str(epoch), {"epoch": epoch, "local_step": 0, "global_step": step})
         say(f"val/loss_epoch=2.000, val/eal_epoch=1.500, epoch={epoch}")
+        if stop.wait(0.3 if step >= most else 0):
+            save(folder, "interrupted", None)
+            return
 
 
 if __name__ == "__main__":

@@ -112,6 +112,14 @@ def test_the_time_that_was_given_ends_it_and_what_the_signal_saved_is_the_drafte
     assert result.stopped_early and result.checkpoint == "interrupted" and result.steps >= 1
 
 
+def test_epochs_that_its_max_steps_would_add_are_left_out(
+    engine: SpeculatorsSettings, torch_data: Path, target_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_MORE", "50")
+    result = train_with_speculators(torch_data, target_folder, tmp_path / "out", SETTINGS, engine)
+    assert (result.steps, result.checkpoint, result.stopped_early) == (20, "1", False)
+
+
 def test_what_its_trainer_says_is_the_error_and_the_states_are_kept(
     engine: SpeculatorsSettings, torch_data: Path, target_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
