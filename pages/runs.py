@@ -8,8 +8,9 @@ from core.workspace import Workspace
 from pages.components.numbers import duration, moment
 from pages.components.outcomes import outcome
 from pages.components.page import empty, fail, header
-from pages.components.row_table import row_table
+from pages.components.row_table import rows_table
 from pages.components.run_card import run_card, state_word
+from pages.components.runs_beside import lineage, runs_beside
 
 
 def _detail(store: RunStore, run: Run) -> None:
@@ -29,6 +30,7 @@ def _detail(store: RunStore, run: Run) -> None:
                 st.rerun()
     if not run.active:
         st.caption("Deleting removes the record and its log; what the run made stays.")
+    lineage(run)
 
 
 def _log(run: Run) -> None:
@@ -57,11 +59,14 @@ rows = [
     }
     for run in runs
 ]
-chosen = row_table(
+chosen = rows_table(
     rows,
     key="runs-table",
     columns={"state": "State", "title": "Run", "kind": "Kind", "outcome": "What came of it", "started": "Started (UTC)", "took": "Took"},
 )
+st.caption("Select one run to look at it, two or more to compare them.")
 wanted = st.query_params.get("run", "")
-shown = runs[chosen] if chosen is not None else next((run for run in runs if run.id == wanted), runs[0])
-_detail(store, shown)
+if len(chosen) > 1:
+    runs_beside([runs[place] for place in chosen])
+else:
+    _detail(store, runs[chosen[0]] if chosen else next((run for run in runs if run.id == wanted), runs[0]))

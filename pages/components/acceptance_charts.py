@@ -45,9 +45,12 @@ def sources_and_shares(
 def ways(lengths: Mapping[str, float], speeds: Mapping[str, float]) -> go.Figure:
     """Tokens per round of each way to draft, with its speed on this machine beside the bar."""
     good, quiet = charts.DOMAIN_COLOURS["chat"], charts.DOMAIN_COLOURS["other"]
-    return charts.bars(
+    figure = charts.bars(
         lengths,
         unit="tokens per round",
         colours=[quiet if name in ("plain", "prompt lookup") else good for name in lengths],
         texts=[f"{length:.2f}  ·  {speeds[name]:,.0f} tokens/s" for name, length in lengths.items()],
     )
+    # Room for the speeds, which stand outside the bars.
+    figure.update_xaxes(range=[0, max(lengths.values(), default=1.0) * 1.5])
+    return figure

@@ -54,6 +54,15 @@ def row_table(
     return int(chosen[0]) if chosen and chosen[0] < len(rows) else None
 
 
+def rows_table(rows: Sequence[Mapping[str, Any]], *, key: str, columns: Mapping[str, str], height: int = 420) -> list[int]:
+    """The same for several rows: the indices of those that are selected, from top to bottom."""
+    frame = pd.DataFrame([{title: _cell(row.get(name)) for name, title in columns.items()} for row in rows], columns=list(columns.values()))
+    event = st.dataframe(
+        frame, hide_index=True, key=key, on_select="rerun", selection_mode="multi-row", height=min(height, 38 + 35 * max(len(frame), 1))
+    )
+    return sorted(place for place in (event["selection"]["rows"] if event else []) if place < len(rows))
+
+
 def _cell(value: object) -> object:
     """Lists read as text; everything else is left to the column."""
     if isinstance(value, (list, tuple, set)):
