@@ -85,7 +85,7 @@ def _comparison(trainings: Sequence[Run]) -> None:
     with st.expander("Compare trainings", icon=":material/compare:", key="compare-trainings"):
         by_name = {f"{training_name(run)} ({run.id[-4:]})": run for run in trainings}
         begun = [name for name, run in by_name.items() if (run.folder / "metrics.jsonl").exists()]
-        chosen = st.multiselect("Trainings", list(by_name), default=begun[:3], key="compared")
+        chosen = st.multiselect("Trainings", list(by_name), default=begun[:3], key=f"compared-{len(begun)}")
         if chosen:
             compare([by_name[name] for name in chosen], "train")
 

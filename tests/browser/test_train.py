@@ -11,7 +11,7 @@ from core.sources import Library
 from core.tokens import tokenize
 from core.watch import Unwatched
 from core.workspace import BUNDLED_TARGET, Workspace
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -66,10 +66,12 @@ def test_train_stop_resume_compare_measure_and_mix_again(dashboard: Dashboard, d
 
 
 def _steps(page: Page, steps: int) -> None:
+    settled(page)
     page.get_by_role("radio", name="a number of steps").click()
     field = page.get_by_label("Training steps")
     field.fill(str(steps))
     field.press("Enter")
+    settled(page)
     page.get_by_text("The command", exact=True).click()
     expect(page.get_by_text(re.compile(f"--max-steps {steps}\\b"))).to_be_visible()
     page.get_by_text("The command", exact=True).click()
@@ -78,6 +80,7 @@ def _steps(page: Page, steps: int) -> None:
 def _press(page: Page, name: str) -> None:
     button = page.get_by_role("button", name=name, exact=True)
     expect(button).to_be_enabled()
+    settled(page)
     button.click()
 
 
@@ -88,6 +91,7 @@ def _working(page: Page) -> None:
 
 
 def _compare(page: Page) -> None:
+    settled(page)
     page.get_by_text("Compare trainings").click()
     compared = page.locator(".st-key-compare-trainings")
     expect(compared.locator(".js-plotly-plot")).to_be_visible()
@@ -95,6 +99,7 @@ def _compare(page: Page) -> None:
 
 
 def _measure(page: Page) -> None:
+    settled(page)
     page.get_by_text("Measure it again").click()
     prompts = page.get_by_label("Prompts", exact=True)
     prompts.fill("5")

@@ -53,7 +53,8 @@ def test_a_stopped_capture_goes_on_and_gives_what_training_would_have_made_itsel
         obtain(rows, target, TAPS, tmp_path / "flat", source, tmp_path / "unused", Unwatched()) as got,
         capture(rows, target, TAPS, tmp_path / "own") as own,
     ):
-        assert got.layers == own.layers and (got.choices != own.choices).mean() < 0.01
+        # From states in bfloat16, where the other's choices come from float32: near ties may turn.
+        assert got.layers == own.layers and (got.choices != own.choices).mean() < 0.05
         for row in range(len(rows)):
             torch.testing.assert_close(got.row(row).float(), own.row(row).float(), rtol=1e-2, atol=1e-3)
     assert all(before[path.name] == path.stat().st_mtime_ns for path in files.folder.glob("hs_*") if path.name in before)

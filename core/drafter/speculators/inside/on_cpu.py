@@ -12,7 +12,7 @@ from speculators.train.cli import main
 from speculators.train.config import TrainConfig
 
 
-class UnsynchronizedTimer(trainer._StepTimer):
+class UnsynchronizedTimer(trainer._StepTimer):  # type: ignore[misc]  # the package is not where this is checked
     """Its timer without waiting for a device: work on a CPU is done when it returns."""
 
     def mark(self, name: str) -> None:
