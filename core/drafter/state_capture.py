@@ -16,6 +16,7 @@ import torch
 import xxhash
 
 from core.drafter.dataset import TokenizedRows
+from core.drafter.hidden_states import ABOUT as SEALED
 from core.drafter.hidden_states import BATCH_TOKENS, HiddenStates, StaleHiddenStates, capture, check_disk
 from core.drafter.hidden_states import bytes_needed as flat_bytes
 from core.drafter.state_files import StateFiles, gather
@@ -52,8 +53,9 @@ def obtain(
     """
     if source.folder is None and source.server is None:
         return capture(rows, target, taps, flat, watcher)
-    if flat.is_dir():
+    if (flat / SEALED).is_file():
         return HiddenStates.open(flat, rows)  # of a training that goes on
+    shutil.rmtree(flat, ignore_errors=True)  # a copy that was cut off
     files = state_files(source.folder or kept, rows, target, taps)
     check_disk(files.bytes_needed() + flat_bytes(rows.tokens, len(_layers(target, taps)), target.hidden_size), files.folder.parent)
     fill(files, target, taps, source, watcher)
