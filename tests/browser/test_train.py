@@ -119,4 +119,4 @@ def _suggest(page: Page, workspace: Workspace) -> None:
     assert new.name == "small-2" and sum(entry.weight for entry in new.sources) == pytest.approx(
         sum(entry.weight for entry in old.sources), rel=0.01
     )
-    expect(page.get_by_text("small-2").first).to_be_visible()
+    expect(page.get_by_role("combobox", name="Recipe")).to_have_value("small-2")
