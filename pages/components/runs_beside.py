@@ -10,6 +10,7 @@ import streamlit as st
 from core.errors import MixdownError
 from core.mix import Recipe, checked_recipe, difference, parse_recipe
 from core.runs import Run
+from core.runs.files import read_json
 from core.tokens import Manifest
 from pages.components.comparison import compare
 from pages.components.numbers import count, short
@@ -78,11 +79,14 @@ def recipe_of(run: Run) -> Recipe | None:
 def _dataset(run: Run) -> Path:
     if run.kind == "demo":
         return Path(str(run.spec["home"])) / "datasets" / str(run.spec["name"])
+    if run.kind == "evaluate":
+        trained = read_json(Path(str(run.spec["drafter"])) / "training_state.json") or {}
+        return Path(str(trained.get("data", "")))
     return Path(str(run.spec.get("data") or run.spec.get("out", "")))
 
 
 def _manifest(run: Run) -> Manifest | None:
-    if run.kind not in ("train", "tokenize", "demo"):
+    if run.kind not in ("train", "tokenize", "demo", "evaluate"):
         return None
     try:
         return Manifest.load(_dataset(run))
