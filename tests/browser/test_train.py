@@ -13,7 +13,7 @@ from core.watch import Unwatched
 from core.workspace import BUNDLED_TARGET, Workspace
 from tests.browser.conftest import Dashboard, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 LONG = 300_000
 """Milliseconds for a run to end on a busy machine."""
@@ -104,7 +104,10 @@ def _measure(page: Page) -> None:
     prompts = page.get_by_label("Prompts", exact=True)
     prompts.fill("5")
     prompts.press("Enter")
-    expect(page.get_by_text(re.compile(r"evaluate .*--prompts 5 "))).to_be_visible()
+    longest = page.get_by_label("Longest answer in tokens")
+    longest.fill("16")
+    longest.press("Enter")
+    expect(page.get_by_text(re.compile(r"evaluate .*--prompts 5 --max-new-tokens 16 "))).to_be_visible()
     _press(page, "Measure")
     expect(page.get_by_text("Ways to draft")).to_be_visible(timeout=LONG)
     expect(page.get_by_text("on 5 prompts held out from training")).to_be_visible(timeout=LONG)

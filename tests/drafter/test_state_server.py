@@ -26,7 +26,7 @@ class StandIn:
 
     def __init__(self, target: TargetModel, folder: Path) -> None:
         self.target, self.folder = target, folder
-        self.trouble, self.after, self.asked = "", 0, 0
+        self.trouble, self.after, self.asked, self.slowness = "", 0, 0, 1.0
         self.lock = threading.Lock()
         stand_in = self
 
@@ -72,7 +72,7 @@ class StandIn:
         if trouble == "dead":
             raise ConnectionError
         if trouble == "slow":
-            time.sleep(1.0)
+            time.sleep(self.slowness)
         if trouble == "busy":
             return 503, {"error": "overloaded"}
         layers = states[:-1] if trouble == "layers" else states
