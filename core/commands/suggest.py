@@ -50,5 +50,4 @@ def suggest(
         say(line)
     for note in found.notes:
         say(note)
-    said = f"Saved as {path}." if path else f"Save it with --save: mixdown suggest {folder} --name {found.recipe.name} --save"
-    say(said)
+    say(f"Saved as {path}." if path else "Add --save to make it a recipe of the workspace.")

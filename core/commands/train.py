@@ -127,7 +127,7 @@ def _dry_run(job: "TrainJob", as_json: bool) -> None:
     else:
         _show(found.forecast, found.problems)
         for line in found.commands:
-            say(line)
+            typer.echo(line, err=True)  # whole, to be copied
     raise typer.Exit(1 if found.problems else 0)
 
 

@@ -92,6 +92,8 @@ def shown_train_command(job: TrainJob) -> str:
     """The `mixdown train …` line that does what the job does."""
     words = ["mixdown", "train", "--data", str(job.data), "--target", job.target, "--out", str(job.out)]
     for name, value in job.settings.items():
+        if name == "max_steps" and (value or 0) >= ENDLESS:
+            continue
         if name in _OPTIONS and value is not None:
             words += [f"--{name.replace('_', '-')}", str(value)]
         elif name not in _OPTIONS:
