@@ -29,6 +29,8 @@ Chat = Conversation | tuple[Sequence[Mapping[str, Any]], Sequence[Tool] | None]
 """A conversation, or its messages and tools already in OpenAI form."""
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
+_PLAIN_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+"""A message with no other keys is handed to a template as it is."""
 _OWN_ARGUMENTS = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 
 
@@ -265,6 +267,8 @@ def _parts(conversation: Chat) -> tuple[list[JSONObject], list[Tool] | None]:
 
 
 def _template_message(message: Mapping[str, Any]) -> JSONObject:
+    if message.keys() <= _PLAIN_KEYS and None not in message.values():
+        return dict(message)
     plain = {key: value for key, value in message.items() if value is not None and key != "train"}
     reasoning = next((plain[key] for key in _REASONING_KEYS if key in plain), None)
     return plain if reasoning is None else {"thinking": reasoning, **plain, "reasoning_content": reasoning}
