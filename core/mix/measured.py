@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from core.sources import Source
+from core.sources.arrays import as_arrow, as_numpy
 from core.workspace import checked_name
 
 Figures = npt.NDArray[np.int32]
@@ -63,7 +64,7 @@ def load_measured(source: Source, key: str) -> Measured | None:
             table = pa.ipc.open_file(file).read_all()
             if table.schema != _SCHEMA:
                 return None
-            return Measured(*(column.to_numpy().copy() for column in table.columns))
+            return Measured(*(as_numpy(column).copy() for column in table.columns))
     except (OSError, pa.ArrowException):
         return None
 
@@ -77,7 +78,7 @@ def add_measured(source: Source, key: str, found: Measured) -> Measured:
     try:
         path.parent.mkdir(exist_ok=True)
         with pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
-            writer.write_table(pa.table([getattr(together, name) for name in _SCHEMA.names], schema=_SCHEMA))
+            writer.write_table(pa.table([as_arrow(getattr(together, name)) for name in _SCHEMA.names], schema=_SCHEMA))
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
         beside.replace(path)

@@ -5,10 +5,12 @@ It knows row ids and the hashes of prompts, nothing of plans.
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
 from core.sources import Source
+from core.sources.arrays import as_numpy
 
 Hashes = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
@@ -34,7 +36,7 @@ def ranks(source: Source, seed: int) -> Hashes:
 def kept_rows(source: Source) -> Rows:
     """The numbers of the rows that are conversations to train on (prompt-only ones are not), rising."""
     index = source.index()
-    return np.asarray(index["row"].filter(pc.equal(index["status"], "kept")).to_numpy(), np.int64)
+    return as_numpy(index["row"].filter(pc.equal(index["status"], pa.scalar("kept")))).astype(np.int64, copy=False)
 
 
 def ranked(source: Source, rows: Rows, seed: int) -> Rows:
@@ -47,7 +49,7 @@ def held_out(source: Source, share: float) -> Mask:
     hashes = source.index()["prompt_hash"]
     if share <= 0:
         return np.zeros(len(hashes), np.bool_)
-    sides: Mask = np.asarray(hashes.to_numpy(), np.uint64) < np.uint64(min(int(share * _FULL), _FULL - 1))
+    sides: Mask = as_numpy(hashes) < np.uint64(min(int(share * _FULL), _FULL - 1))
     return sides
 
 

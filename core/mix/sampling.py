@@ -15,6 +15,7 @@ from core.mix.ranking import Hashes, Mask, Rows, held_out, kept_rows, mixed, ran
 from core.mix.recipe import Recipe
 from core.mix.usable import Usable, usable_rows
 from core.sources import Library, Source
+from core.sources.arrays import as_arrow
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ def select(recipe: Recipe, plan: Plan, library: Library, usable: Mapping[str, Us
     source = np.repeat(np.arange(len(names), dtype=np.int32), [int(mask.sum()) for mask in train])
     row = np.concatenate([part.row[mask] for part, mask in zip(picked, train, strict=True)])
     key = np.concatenate([part.key[mask] for part, mask in zip(picked, train, strict=True)])
-    row_id = pa.concat_arrays([part.row_id.filter(pa.array(mask)) for part, mask in zip(picked, train, strict=True)])
+    row_id = pa.concat_arrays([part.row_id.filter(as_arrow(mask)) for part, mask in zip(picked, train, strict=True)])
     order = np.argsort(key, kind="stable")
-    return Selection(names, source[order], row[order], row_id.take(pa.array(order)), _heldout(names, picked))
+    return Selection(names, source[order], row[order], row_id.take(as_arrow(order)), _heldout(names, picked))
 
 
 def first_ranked(source: Source, seed: int, count: int, rows: Rows | None = None) -> list[int]:
@@ -91,7 +92,7 @@ def _pick(usable: Usable, count: int, recipe: Recipe) -> _Picked:
     epochs, rest = divmod(count, len(rows)) if len(rows) else (0, 0)
     taken = np.concatenate([np.tile(order, epochs), order[:rest]])
     copy = np.concatenate([np.repeat(np.arange(epochs, dtype=np.uint64), len(rows)), np.full(rest, epochs, np.uint64)])
-    ids = source.index()["row_id"].take(pa.array(taken)).combine_chunks().cast(pa.string())
+    ids = source.index()["row_id"].take(as_arrow(taken)).combine_chunks().cast(pa.string())
     held = held_out(source, recipe.validation)[taken]
     return _Picked(taken, ids, mixed(rank[taken] ^ mixed(copy + np.uint64(1))), held)
 

@@ -138,6 +138,7 @@ class Parts:
         self._ends = list(accumulate(self.sizes))
         self._current: tuple[int, pa.RecordBatch] | None = None
         self._table: pa.Table | None = None
+        self._chunks: dict[str, list[pa.Array]] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -147,6 +148,23 @@ class Parts:
         if self._table is None:
             self._table = pa.Table.from_batches([reader.get_batch(index) for reader, index in self._batches], schema=self._group.schema)
         return self._table
+
+    def values(self, column: str, numbers: Sequence[int]) -> list[Any]:
+        """One column of many rows of an uncompressed group, in the order asked for, at a few microseconds each.
+
+        Raises `IndexError` outside the table.
+        """
+        chunks = self._chunks.get(column)
+        if chunks is None:
+            chunks = self._chunks[column] = self.table().column(column).chunks
+        ends, sizes = self._ends, self.sizes
+        found = []
+        for number in numbers:
+            if number < 0:
+                raise IndexError(number)
+            which = bisect_right(ends, number)
+            found.append(chunks[which][number - ends[which] + sizes[which]].as_py())
+        return found
 
     def row(self, number: int) -> dict[str, Any]:
         """One row as a mapping of column to value, at the cost of finding its batch. Raises `IndexError` outside the table."""

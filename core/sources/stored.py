@@ -11,7 +11,7 @@ import pyarrow as pa
 from core.conversation import Conversation, Tool
 from core.dialects import Outcome
 from core.sources.parts import Group
-from core.sources.text import content_hash, dumps, loads, prompt_hash, readable_text, search_key
+from core.sources.text import content_hash, dumps, loads, prompt_hash, quick_loads, readable_text, search_key
 
 INDEX = Group(
     "index",
@@ -58,6 +58,8 @@ QUARANTINE_RAW = Group("quarantine_raw", RAW.schema, compressed=True)
 KEPT_GROUPS = (INDEX, CONVERSATIONS, SEARCH, RAW)
 QUARANTINE_GROUPS = (QUARANTINE, QUARANTINE_RAW)
 
+_NUMBERS = '"tool_calls"'
+"""Only the arguments of calls can hold a number, and so one that is too long."""
 _EXCERPT = 300
 _RAW_LIMIT = 1024 * 1024
 """Characters of a quarantined raw row that are kept; the whole row stays in the origin."""
@@ -130,7 +132,7 @@ def conversation_of(record: dict[str, Any], source: str, name: str) -> Conversat
     """The conversation of a `CONVERSATIONS` record; `name` is its row_id."""
     tools: list[Tool] = loads(record["tools"]) if record["tools"] else []
     value = {
-        "messages": loads(record["messages"]),
+        "messages": loads(record["messages"]) if _NUMBERS in record["messages"] else quick_loads(record["messages"]),
         "tools": tools,
         "pending_user_turns": loads(record["pending"]) if record["pending"] else (),
     }

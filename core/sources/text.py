@@ -1,6 +1,7 @@
 """How values are written as JSON text in the library, how conversations are hashed, and what of them can be searched."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,8 @@ import orjson
 import xxhash
 
 from core.conversation import Conversation, messages_json
+
+_LONG_NUMBER = re.compile("[0-9]{19}")
 
 
 def dumps(value: Any) -> str:
@@ -23,7 +26,15 @@ def dumps(value: Any) -> str:
 
 def loads(text: str) -> Any:
     """The value of stored JSON text."""
-    return json.loads(text)
+    return quick_loads(text) if _LONG_NUMBER.search(text) is None else json.loads(text)
+
+
+def quick_loads(text: str) -> Any:
+    """The same for text without integers of 19 digits and more, which come out as floats."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # a lone surrogate, or nested deeper than it goes
+        return json.loads(text)
 
 
 def content_hash(conversation: Conversation) -> str:
