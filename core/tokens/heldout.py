@@ -5,7 +5,7 @@ It knows which answer of a conversation is asked for. How a prompt is rendered i
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class HeldOutRecord:
 
     def save(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
-        write_whole(path, orjson.dumps(asdict(self)))
+        write_whole(path, orjson.dumps(self))
 
     @classmethod
     def load(cls, path: Path) -> "HeldOutRecord":

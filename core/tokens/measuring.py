@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from core.chat import FastPath, Supervised, Target
 from core.mix import Measured, Recipe, add_measured, load_measured
 from core.sources import Library, Source
+from core.sources.arrays import as_arrow, as_numpy
 from core.tokens.provenance import versions
 from core.tokens.shards import flat, read_shard
 from core.tokens.target import fingerprint, load_target, supervision_of
@@ -113,15 +114,15 @@ def keep_figures(folder: Path, units: Sequence[Unit], names: Sequence[str], libr
 
 def _summed(shard: Path, index: int, source: Source, picked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Tokens, trainable tokens and training rows `[picked, 3]` that a shard holds of some rows (rising) of one source."""
-    ids = source.index()["row_id"].take(pa.array(picked)).combine_chunks()
+    ids = source.index()["row_id"].take(as_arrow(picked)).combine_chunks()
     sums = np.zeros((len(picked), 3), np.int64)
     for batch in read_shard(shard):
         mask, starts = flat(batch["loss_mask"])
         trained = np.add.reduceat(np.append(mask, False).astype(np.int64), starts[:-1]) if batch.num_rows else np.zeros(0, np.int64)
         at = pc.index_in(batch["row_id"], value_set=ids)
-        mine = np.asarray(batch["source"].indices) == index
-        mine &= ~np.asarray(at.is_null())
-        place = np.asarray(pc.fill_null(at, 0))[mine]
-        for column, values in enumerate((np.asarray(batch["seq_len"]), trained, np.ones(batch.num_rows, np.int64))):
+        mine = as_numpy(batch["source"].indices) == index
+        mine &= ~as_numpy(at.is_null())
+        place = as_numpy(pc.fill_null(at, pa.scalar(0, pa.int32())))[mine]
+        for column, values in enumerate((as_numpy(batch["seq_len"]), trained, np.ones(batch.num_rows, np.int64))):
             np.add.at(sums[:, column], place, values[mine])
     return sums

@@ -4,8 +4,11 @@ Work is cut into numbered units whose marks on disk say what is done, so that a 
 resuming is doing the units without a mark.
 """
 
+import gc
 import hashlib
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +31,7 @@ from core.tokens.staging import check_output, publish, staged
 from core.tokens.target import fingerprint
 from core.tokens.units import SLOW, Encoder, Means, Unit, Workbench
 from core.tokens.verify import ROWS_MADE_AGAIN, VerifyReport, verify
-from core.tokens.workers import run_tasks
+from core.tokens.workers import FORKS, run_tasks
 from core.watch import Progress, Unwatched, Watcher, stop_if_cancelled
 from core.workspace import Workspace
 
@@ -67,8 +70,9 @@ def tokenize(
     out = out.absolute()
     check_output(out, overwrite=overwrite)
     watcher.progress(Progress("plan", 0, None, "conversations"))
-    job = _Job.prepare(workspace, recipe, encoder, shard_size, watcher)
-    with staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
+    with _rare_collections():
+        job = _Job.prepare(workspace, recipe, encoder, shard_size, watcher)
+    with _loaded_for_good(), staged(out, job.key, overwrite=overwrite, resume=resume) as folder:
         resumed = job.run(folder, workers, watcher)
         manifest, proof = job.finish(folder, watcher)
         if not proof.ok and job.distrust(folder, proof):
@@ -83,6 +87,28 @@ def tokenize(
         remove_marks(folder)
         publish(folder, out)
     return TokenizeReport(out, manifest, proof, time.perf_counter() - started, max(1, workers), resumed, means)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Loading makes a million objects that stay: looking through them for garbage again and again took a quarter of its time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@contextmanager
+def _loaded_for_good() -> Iterator[None]:
+    """The collector leaves alone what is here already; workers that are copies of this process then share it, too."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @dataclass
@@ -140,7 +166,7 @@ class _Job:
         """Describe what the units made, and check all of it."""
         manifest = assemble(folder, self.units, self.recipe, made=self.plan, library=self.library, target=self.target)
         self.check_sources()
-        return manifest, verify(folder, workspace=self.workspace, watcher=watcher)
+        return manifest, verify(folder, workspace=self.workspace, target=self.bench.target, watcher=watcher)
 
     def distrust(self, folder: Path, proof: VerifyReport) -> bool:
         """Whether all that is wrong are rows that the slow path makes otherwise; then the next `run` makes the fast path's rows again."""
@@ -154,7 +180,7 @@ class _Job:
     def _do(self, folder: Path, encoder: Encoder, workers: int, watcher: Watcher) -> None:
         """Do every unit without a mark."""
         names = tuple(part.name for part in self.plan.sources)
-        here = encoder == self.encoder and workers <= 1
+        here = encoder == self.encoder and (workers <= 1 or FORKS)
         bench = replace(self.bench, folder=folder)
         open_bench = (lambda: bench) if here else partial(Workbench.open, self.workspace, self.recipe, names, folder, encoder)
 

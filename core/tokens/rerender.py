@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.chat import supervise
-from core.conversation import Conversation
+from core.chat import Target, supervise
 from core.errors import MixdownError
 from core.mix import Recipe
-from core.sources import Library, Source
+from core.sources import Library
+from core.sources.arrays import as_arrow
 from core.tokens.manifest import Manifest
 from core.tokens.shards import read_shard
 from core.tokens.target import fingerprint, load_target, supervision_of
@@ -31,12 +31,15 @@ class Remade:
     problems: list[str]
 
 
-def rerendered(folder: Path, manifest: Manifest, workspace: Workspace) -> Remade | str:
-    """Make up to `SAMPLE` conversations again; a sentence instead where library or target are not what they were."""
+def rerendered(folder: Path, manifest: Manifest, workspace: Workspace, target: Target | None = None) -> Remade | str:
+    """Make up to `SAMPLE` conversations again; a sentence instead where library or target are not what they were.
+
+    `target`: the recipe's, where it is loaded already.
+    """
     recipe = Recipe.model_validate(manifest.recipe)
     library = Library(workspace)
     try:
-        target = load_target(recipe)
+        target = target or load_target(recipe)
         sources = {name: library.source(name) for name, said in manifest.sources.items() if said["rows"]}
     except MixdownError as error:
         return str(error)
@@ -48,7 +51,11 @@ def rerendered(folder: Path, manifest: Manifest, workspace: Workspace) -> Remade
     rows, problems = 0, []
     wanted = _sample(folder, manifest)
     for (source, row_id), written in wanted.items():
-        made = supervise(_conversation(sources[source], row_id), target, supervision_of(recipe)).rows
+        number = sources[source].number_of(row_id)
+        if number is None:
+            problems.append(f"{row_id} is no row of {source}")
+            continue
+        made = supervise(sources[source].conversation(number), target, supervision_of(recipe)).rows
         rows += len(made)
         fresh = {(row.input_ids.tobytes(), row.loss_mask.tobytes()) for row in made}
         if fresh != written:
@@ -64,7 +71,7 @@ def _sample(folder: Path, manifest: Manifest) -> dict[tuple[str, str], set[tuple
     seen = 0
     for batch in _batches(folder, shards):
         here = places[(places >= seen) & (places < seen + batch.num_rows)] - seen
-        chosen += batch.column("row_id").take(pa.array(here)).to_pylist()
+        chosen += batch.column("row_id").take(as_arrow(here)).to_pylist()
         seen += batch.num_rows
     found: dict[tuple[str, str], set[tuple[bytes, bytes]]] = {}
     wanted = pa.array(chosen, pa.string())
@@ -78,9 +85,3 @@ def _sample(folder: Path, manifest: Manifest) -> dict[tuple[str, str], set[tuple
 def _batches(folder: Path, shards: list[str]) -> Iterator[pa.RecordBatch]:
     for name in shards:
         yield from read_shard(folder / name)
-
-
-def _conversation(source: Source, row_id: str) -> Conversation:
-    index = source.index()
-    place = pc.index(index["row_id"], row_id).as_py()
-    return source.conversation(int(index["row"][place].as_py()))

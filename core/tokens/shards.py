@@ -16,6 +16,8 @@ import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
+from core.sources.arrays import as_arrow, as_numpy
+
 STATE_FILE = "state.json"
 INFO_FILE = "dataset_info.json"
 TORCH_COLUMNS = ("input_ids", "loss_mask", "seq_len")
@@ -86,8 +88,8 @@ def read_shard(path: Path) -> Iterator[pa.RecordBatch]:
 
 def flat(column: pa.ListArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """All values of a list column and the start of each row in them: `[values]`, `[rows + 1]`."""
-    offsets = column.offsets.to_numpy().astype(np.int64)
-    return column.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]], offsets - offsets[0]
+    offsets = as_numpy(column.offsets).astype(np.int64)
+    return as_numpy(column.values)[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 
 def describe(folder: Path, shards: Sequence[str], fingerprint: str) -> None:
@@ -131,13 +133,13 @@ def record_of(path: Path) -> FileRecord:
 
 def _batch(rows: Sequence[TokenRow], sources: pa.StringArray) -> pa.RecordBatch:
     lengths = np.fromiter((len(row.input_ids) for row in rows), np.int64, len(rows))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    offsets = as_arrow(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
     ids = np.concatenate([row.input_ids for row in rows]).astype(np.int32, copy=False)
     mask = np.concatenate([row.loss_mask for row in rows]).astype(np.bool_, copy=False)
     columns = [
-        pa.ListArray.from_arrays(offsets, pa.array(ids)),
-        pa.ListArray.from_arrays(offsets, pa.array(mask)),
-        pa.array(lengths),
+        pa.ListArray.from_arrays(offsets, as_arrow(ids)),
+        pa.ListArray.from_arrays(offsets, as_arrow(mask)),
+        as_arrow(lengths),
         pa.DictionaryArray.from_arrays(pa.array([row.source for row in rows], pa.int32()), sources),
         pa.array([row.row_id for row in rows], pa.string()),
     ]

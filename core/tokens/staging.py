@@ -78,6 +78,7 @@ def staged(out: Path, key: str, *, overwrite: bool, resume: bool) -> Iterator[Pa
         discard_partial(out)
         raise
     finally:
+        _held.discard(lock)
         os.close(lock)
 
 
@@ -137,7 +138,19 @@ def _locked(partial: Path) -> int:
     if not os.access(partial, os.W_OK | os.X_OK):
         os.close(lock)
         raise OutputUnwritable(f"{partial} cannot be written to; choose another output or change its permissions.")
+    _held.add(lock)
     return lock
+
+
+def _let_go() -> None:
+    """In a forked worker: the lock is its parent's alone, and ends with it."""
+    for handle in _held:
+        os.close(handle)
+    _held.clear()
+
+
+_held: set[int] = set()
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _old(out: Path) -> Path:

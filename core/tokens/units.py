@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.chat import FastPath, Supervised, Supervision, Target
 from core.conversation import Conversation
 from core.mix import Recipe
 from core.sources import Library
+from core.sources.arrays import as_arrow
 from core.tokens.frequencies import supervised_counts
 from core.tokens.manifest import SourceCounts
 from core.tokens.shards import FileRecord, ShardWriter, TokenRow, write_whole
@@ -109,7 +109,7 @@ class UnitRecord:
 
     def save(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
-        write_whole(path, orjson.dumps(asdict(self)))
+        write_whole(path, orjson.dumps(self))
 
     @classmethod
     def load(cls, path: Path) -> "UnitRecord":
@@ -162,7 +162,7 @@ class Workbench:
 
 def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
     """Render, encode and mask the unit's conversations and write their shard."""
-    counts: dict[int, dict[str, Any]] = {}
+    counts = {index: asdict(SourceCounts()) for index in sorted(set(unit.source.tolist()))}
     drops: list[Drop] = []
     frequencies = np.zeros(vocabulary(bench.target), np.int64)
     shard = ShardWriter(bench.folder / unit.file, bench.names)
@@ -171,7 +171,7 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
     for indices, conversations in bench.batches(unit):
         rows: list[TokenRow] = []
         for index, conversation, made in zip(indices, conversations, bench.fast.supervise_batch(conversations), strict=True):
-            _count(counts.setdefault(index, asdict(SourceCounts())), made)
+            _count(counts[index], made)
             rows += [TokenRow(row.input_ids, row.loss_mask, index, conversation.row_id) for row in made.rows]
             drops += _drops(bench.names[index], conversation.row_id, made)
         _count_tokens(frequencies, rows)
@@ -186,7 +186,7 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
         unit.number,
         unit.file,
         shard.close(),
-        {bench.names[index]: SourceCounts(**counts[index]) for index in sorted(counts)},
+        {bench.names[index]: SourceCounts(**figures) for index, figures in counts.items()},
         frequent.tolist(),
         frequencies[frequent].tolist(),
         drops,
@@ -209,8 +209,12 @@ def _since(before: Means, now: Means) -> Means:
 def _repaired(unit: Unit, bench: Workbench) -> dict[str, int]:
     counts = {}
     for index in sorted(set(unit.source.tolist())):
-        repairs = bench.library.source(bench.names[index]).index()["repairs"]
-        touched = pc.list_value_length(repairs.take(pa.array(unit.row[unit.source == index])))
+        source = bench.library.source(bench.names[index])
+        if not source.ledger.repaired:
+            counts[source.name] = 0
+            continue
+        repairs = source.index()["repairs"]
+        touched = pc.list_value_length(repairs.take(as_arrow(unit.row[unit.source == index])))
         counts[bench.names[index]] = pc.sum(pc.greater(touched, 0)).as_py() or 0
     return counts
 

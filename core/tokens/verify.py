@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from core.chat import Target
 from core.errors import MixdownError
+from core.sources.arrays import as_numpy
 from core.tokens.dropped import DROPPED_FILE, DROPPED_SCHEMA
 from core.tokens.frequencies import FREQUENCIES_FILE, read_frequencies, supervised_counts
 from core.tokens.heldout import HELDOUT_FILE, HELDOUT_SCHEMA, longest_prompt
@@ -59,12 +61,14 @@ class VerifyReport:
         return {"ok": self.ok, "rows": self.rows, "problems": list(self.problems), "checks": [asdict(check) for check in self.checks]}
 
 
-def verify(folder: Path, *, workspace: Workspace | None = None, watcher: Watcher | None = None) -> VerifyReport:
+def verify(
+    folder: Path, *, workspace: Workspace | None = None, target: Target | None = None, watcher: Watcher | None = None
+) -> VerifyReport:
     """Look at every byte and row of the dataset in `folder`.
 
     Files are hashed; every row is checked for schema, lengths, ids and supervision; counts and frequencies are summed again; with the
-    `workspace` it came from (and its target) a sample of rows is rendered again. Raises `NotADataset` where there is no manifest of ours,
-    `Cancelled`.
+    `workspace` it came from (and its target, loaded here unless given) a sample of rows is rendered again. Raises `NotADataset` where
+    there is no manifest of ours, `Cancelled`.
     """
     found = _Findings()
     try:
@@ -85,7 +89,7 @@ def verify(folder: Path, *, workspace: Workspace | None = None, watcher: Watcher
     found.check("held-out prompts", list(_guarded(HELDOUT_FILE, lambda: _heldout(folder, manifest))), "fit, and none is trained on")
     found.check("ledger", list(_guarded(DROPPED_FILE, lambda: _dropped(folder, manifest))), "every conversation left out has its reason")
     if not found.problems:
-        found.rerender(folder, manifest, workspace)
+        found.rerender(folder, manifest, workspace, target)
     return found.report(rows.rows)
 
 
@@ -101,11 +105,11 @@ class _Findings:
     def skip(self, name: str, why: str) -> None:
         self.checks.append(Check(name, None, why))
 
-    def rerender(self, folder: Path, manifest: Manifest, workspace: Workspace | None) -> None:
+    def rerender(self, folder: Path, manifest: Manifest, workspace: Workspace | None, target: Target | None) -> None:
         if workspace is None:
             self.skip(ROWS_MADE_AGAIN, "not looked at: no workspace was given")
             return
-        made = rerendered(folder, manifest, workspace)
+        made = rerendered(folder, manifest, workspace, target)
         if isinstance(made, str):
             self.skip(ROWS_MADE_AGAIN, f"not looked at: {made}")
         else:
@@ -132,7 +136,7 @@ class _Rows:
         mask, mask_starts = flat(batch.column("loss_mask"))
         lengths = np.diff(starts)
         self._note(where, "input_ids and loss_mask differ in length", lengths != np.diff(mask_starts))
-        self._note(where, "seq_len is not the number of tokens", lengths != batch.column("seq_len").to_numpy())
+        self._note(where, "seq_len is not the number of tokens", lengths != as_numpy(batch.column("seq_len")))
         self._note(where, f"is longer than {self._manifest.seq_length} tokens", lengths > self._manifest.seq_length)
         if len(mask) == len(ids):
             outside = (ids < 0) | (ids >= self._vocabulary)
@@ -143,7 +147,7 @@ class _Rows:
         self.rows += len(lengths)
 
     def _sum(self, source: pa.DictionaryArray, lengths: npt.NDArray[np.int64], trainable: npt.NDArray[np.int64]) -> None:
-        index = source.indices.to_numpy()
+        index = as_numpy(source.indices)
         for at, name in enumerate(source.dictionary.to_pylist()):
             part = index == at
             if part.any():
@@ -227,10 +231,10 @@ def _heldout(folder: Path, manifest: Manifest) -> Iterator[str]:
         return
     if table.num_rows != manifest.heldout["prompts"]:
         yield f"{HELDOUT_FILE} has {table.num_rows:,} prompts, the manifest says {manifest.heldout['prompts']:,}"
-    ids = pc.list_flatten(table["prompt_ids"]).to_numpy()
+    ids = as_numpy(pc.list_flatten(table["prompt_ids"]))
     if len(ids) and (ids.min() < 0 or ids.max() >= manifest.target["vocab_size"]):
         yield f"{HELDOUT_FILE} holds an id outside the target's vocabulary"
-    lengths = pc.list_value_length(table["prompt_ids"]).to_numpy()
+    lengths = as_numpy(pc.list_value_length(table["prompt_ids"]))
     if len(lengths) and not 0 < lengths.min() <= lengths.max() <= longest_prompt(manifest.seq_length):
         yield f"{HELDOUT_FILE} holds a prompt that is empty or leaves no room for an answer"
     held = table["row_id"].combine_chunks()
@@ -247,9 +251,9 @@ def _dropped(folder: Path, manifest: Manifest) -> Iterator[str]:
     if table.schema.names != DROPPED_SCHEMA.names or table.schema.types != DROPPED_SCHEMA.types:
         yield f"{DROPPED_FILE} has other columns than a ledger has"
         return
-    trained = table.filter(pc.equal(table["split"], "train"))
+    trained = table.filter(pc.equal(table["split"], pa.scalar("train")))
     for source, said in manifest.sources.items():
-        reasons = trained.filter(pc.equal(trained["source"], source))["reason"].value_counts().to_pylist()
+        reasons = trained.filter(pc.equal(trained["source"], pa.scalar(source)))["reason"].value_counts().to_pylist()
         if {entry["values"]: entry["counts"] for entry in reasons} != said["dropped"]:
             yield f"{DROPPED_FILE} and the manifest count other drops of {source}"
 
