@@ -9,64 +9,25 @@ from core.runs import Run
 from pages.components import current
 from pages.components.dataset_report import dataset_report
 from pages.components.datasets import Dataset, dataset_name, datasets
-from pages.components.mix_picture import cost
-from pages.components.numbers import count, percent
-from pages.components.page import empty, fail, figures, go, header
-from pages.components.planning import planned
-from pages.components.refusals import refusal_banner
+from pages.components.numbers import count
+from pages.components.page import empty, fail, go, header
 from pages.components.run_card import run_card
+from pages.components.tokenize_before import before, chosen_workers
+from pages.components.tokenize_live import discarded, figures_of_run, has_left, resuming_buttons, stopping_buttons
 
 _SENTENCE = "Turn the mix into training rows once, check every one of them, and keep the proof beside the data."
 
 
 def _start(recipe: Recipe, *, overwrite: bool) -> None:
     workspace = current.workspace()
-    job = TokenizeJob(
-        home=workspace.home, recipe=recipe_text(recipe), out=workspace.dataset(dataset_name(recipe)), workers=1, overwrite=overwrite
-    )
+    out = workspace.dataset(dataset_name(recipe))
+    job = TokenizeJob(home=workspace.home, recipe=recipe_text(recipe), out=out, workers=chosen_workers(), overwrite=overwrite)
     try:
         begin(job)
     except MixdownError as error:
         fail(error)
     else:
         st.rerun()
-
-
-def _before(recipe: Recipe) -> None:
-    plan = planned(recipe)
-    cost(plan)
-    banner = st.container()
-    rows = [
-        {
-            "Source": part.name,
-            "Domain": part.domain,
-            "Conversations": part.rows,
-            "Share": part.share_realised,
-            "Tokens (estimate)": part.tokens,
-            "Trainable (estimate)": part.trainable_tokens,
-        }
-        for part in plan.sources
-        if part.rows
-    ]
-    whole = st.column_config.NumberColumn(format="localized")
-    formats = {"Share": st.column_config.NumberColumn(format="percent")} | dict.fromkeys(
-        ("Conversations", "Tokens (estimate)", "Trainable (estimate)"), whole
-    )
-    st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows), column_config=formats)
-    settings = recipe.supervision
-    st.caption(
-        f"Rows longer than {count(settings.seq_length)} tokens are cut; {percent(recipe.validation, 0)} of the prompts are held out to "
-        "measure the drafter. "
-        f"The dataset will be called {dataset_name(recipe)}."
-    )
-    with banner:
-        refusal_banner(recipe)
-
-
-def _live(run: Run) -> None:
-    counts = (run.progress or {}).get("counts") or {}
-    if counts:
-        figures([(count(amount), name.replace("_", " ")) for name, amount in counts.items()])
 
 
 def _page(recipe: Recipe) -> None:
@@ -80,14 +41,14 @@ def _page(recipe: Recipe) -> None:
     shown = next((dataset for dataset in known if dataset.name == asked), None) if asked else current_one
     _primary(place, recipe, active, shown)
     if active:
-        run_card(store, active, _live)
-    elif mine and mine[0].state in ("failed", "lost", "cancelled"):
-        run_card(store, mine[0])
+        run_card(store, active, figures_of_run, stopping_buttons)
+    elif mine and mine[0].state in ("failed", "lost", "cancelled") and not discarded(mine[0]):
+        run_card(store, mine[0], figures_of_run if has_left(mine[0]) else None, resuming_buttons)
     if shown is not None and active is None:
         dataset_report(shown)
         _others(known, shown)
     elif active is None:
-        _before(recipe)
+        before(recipe)
         _others(known, None)
 
 

@@ -1,17 +1,17 @@
-"""What a dataset holds and what proves it: per source, by length, by vocabulary, and check by check."""
+"""What a dataset holds and what proves it: per source, by length and trainable share, and check by check."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from core.tokens import VerifyReport, coverage, read_frequencies, verify
+from core.tokens import VerifyReport, verify
 from pages.components import charts, current
-from pages.components.datasets import Dataset, lengths
+from pages.components.dataset_rows import dropped_rows, sample_rows
+from pages.components.dataset_vocabulary import vocabulary
+from pages.components.datasets import Dataset, lengths, shares
 from pages.components.numbers import count, moment, percent, short, size
 from pages.components.page import checks, figures
-
-_POINTS = 24
-"""Points of the coverage curve, each a quarter octave below the next, the last at every token that is supervised at all."""
+from pages.components.refusals import words
 
 
 def dataset_report(dataset: Dataset) -> None:
@@ -37,7 +37,10 @@ def dataset_report(dataset: Dataset) -> None:
     with left:
         _lengths(dataset)
     with right:
-        _coverage(dataset)
+        _shares(dataset)
+    vocabulary(dataset)
+    dropped_rows(dataset)
+    sample_rows(dataset)
     _proof(dataset)
 
 
@@ -51,7 +54,8 @@ def _sources(dataset: Dataset) -> None:
             "Tokens": facts["tokens"],
             "Trainable": facts["trainable_tokens"] / facts["tokens"] if facts["tokens"] else 0.0,
             "Cut": facts["truncated"],
-            "Dropped": ", ".join(f"{reason} {amount}" for reason, amount in facts["dropped"].items()) or "none",
+            "Repaired": sum(facts["ledger"]["repaired"].values()),
+            "Dropped": ", ".join(f"{words(reason)} {count(amount)}" for reason, amount in facts["dropped"].items()) or "none",
         }
         for name, facts in dataset.manifest.sources.items()
     ]
@@ -84,16 +88,20 @@ def _lengths(dataset: Dataset) -> None:
     )
 
 
-def _coverage(dataset: Dataset) -> None:
-    frequencies = read_frequencies(dataset.folder / "token_freq.pt")
-    sizes = sorted({max(1, round(len(frequencies) * 2 ** (-step / 4))) for step in range(_POINTS)})
-    covered = coverage(frequencies, sizes)
-    st.markdown("**What a smaller draft vocabulary would cover**")
-    figure = charts.curve(sizes, {"covered": covered}, x_title="tokens in the draft vocabulary", y_title="of supervised tokens")
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.05])
-    figure.update_xaxes(rangemode="tozero")
-    charts.show(figure, key="dataset-coverage", height=260, alt="Share of supervised tokens that a draft vocabulary of each size covers")
-    st.caption(f"{count(len(frequencies))} different tokens are supervised at least once.")
+def _shares(dataset: Dataset) -> None:
+    counts = shares(dataset.folder, dataset.made_at)
+    st.markdown("**How much of each row is trained on**")
+    edges = [100 * place / len(counts) for place in range(len(counts) + 1)]
+    charts.show(
+        charts.histogram(edges, counts, x="trainable share of a row (%)", y="rows"),
+        key="dataset-shares",
+        height=260,
+        alt="Trainable shares of training rows",
+    )
+    manifest = dataset.manifest
+    st.caption(
+        f"Over all rows {percent(manifest.trainable_tokens / manifest.tokens if manifest.tokens else 0)} of the tokens are trained on."
+    )
 
 
 def _proof(dataset: Dataset) -> None:

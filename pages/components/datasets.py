@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.errors import MixdownError
 from core.mix import Recipe
-from core.tokens import LengthHistogram, Manifest, length_histogram
+from core.tokens import LengthHistogram, Manifest, length_histogram, share_histogram
 from pages.components import current
 
 
@@ -45,6 +45,12 @@ def datasets() -> list[Dataset]:
 def lengths(folder: Path, made_at: float) -> LengthHistogram:  # noqa: ARG001  the time is part of the cache's key
     """How long the rows of a dataset are."""
     return length_histogram(folder)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def shares(folder: Path, made_at: float) -> tuple[int, ...]:  # noqa: ARG001  as above
+    """How many rows have which trainable share, in equal parts of 0 to 1."""
+    return share_histogram(folder)
 
 
 def dataset_name(recipe: Recipe) -> str:

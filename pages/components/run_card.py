@@ -37,6 +37,9 @@ def state_word(run: Run) -> str:
     return _WORDS[run.state]
 
 
+Buttons = Callable[[RunStore, Run], None]
+
+
 def again_word(run: Run) -> str:
     """What starting it once more is called: going on where it left something to go on from."""
     if run.kind == "train" and unfinished(Path(str(run.spec["out"]))) is not None:
@@ -44,26 +47,26 @@ def again_word(run: Run) -> str:
     return "Resume" if run.state == "paused" else "Try again"
 
 
-def run_card(store: RunStore, run: Run, extra: Callable[[Run], None] | None = None) -> None:
-    """Draw one run; `extra` draws more of it below (a curve, counts by reason) at each look."""
+def run_card(store: RunStore, run: Run, extra: Callable[[Run], None] | None = None, buttons: Buttons | None = None) -> None:
+    """Draw one run; `extra` draws more of it below (a curve, counts by reason) at each look, `buttons` others than stop and try again."""
     if run.active:
-        _live(store, run.id, extra)
+        _live(store, run.id, extra, buttons or _buttons)
     else:
-        _draw(store, run, extra)
+        _draw(store, run, extra, buttons or _buttons)
 
 
 @st.fragment(run_every=EVERY)
-def _live(store: RunStore, run_id: str, extra: Callable[[Run], None] | None) -> None:
+def _live(store: RunStore, run_id: str, extra: Callable[[Run], None] | None, buttons: Buttons) -> None:
     try:
         run = store.get(run_id)
     except MixdownError:
         st.rerun()
-    _draw(store, run, extra)
+    _draw(store, run, extra, buttons)
     if not run.active:
         st.rerun()
 
 
-def _draw(store: RunStore, run: Run, extra: Callable[[Run], None] | None) -> None:
+def _draw(store: RunStore, run: Run, extra: Callable[[Run], None] | None, buttons: Buttons) -> None:
     with st.container(border=True, key=f"run-{run.id}"):
         words, button = st.columns([5, 1], vertical_alignment="center")
         with words:
@@ -71,7 +74,7 @@ def _draw(store: RunStore, run: Run, extra: Callable[[Run], None] | None) -> Non
             if run.active:
                 _bar(run)
         with button.container(horizontal=True, horizontal_alignment="right"):
-            _buttons(store, run)
+            buttons(store, run)
         if run.error:
             st.error(plain(run.error), icon=":material/error:")
         if extra is not None:
