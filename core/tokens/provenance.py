@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import PurePath
 from typing import Any
 
 import orjson
@@ -25,11 +26,17 @@ def versions() -> dict[str, str]:
 
 
 def described(source: Source) -> dict[str, Any]:
-    """What a manifest keeps of a source, apart from the clock of its import."""
+    """What a manifest keeps of a source, apart from the clock of its import and the folder it was read from.
+
+    Files are known by their names, sizes and hashes: the same dataset made elsewhere has the same bytes, and tells nobody of a home folder.
+    """
+    origin = source.origin.to_json()
+    if origin["path"]:
+        origin["path"] = PurePath(origin["path"]).name
     return {
         "domain": source.domain or "other",
         "licence": source.licence,
-        "origin": source.origin.to_json(),
+        "origin": origin,
         "revision": source.origin.revision,
         "dialect": source.dialect,
         "ledger": source.ledger.to_json(),

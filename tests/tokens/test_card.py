@@ -24,6 +24,7 @@ def test_the_card_says_what_each_licence_asks_for_and_no_folder_of_this_machine(
     assert "| MIT | facts | Keep the copyright notice" in text
     assert "| CC-BY-SA-4.0 | talks | Name the authors" in text
     assert "hub dataset `someone/talks`" in text and "`facts.jsonl`" in text
-    assert manifest.sources["facts"]["origin"]["path"] not in text
+    assert manifest.sources["facts"]["origin"]["path"] == "facts.jsonl"
+    assert str(two_sources.home.parent / "facts.jsonl") not in text
     manifest.sources["talks"]["licence"] = None
     assert "| unknown | talks | Not known here" in card(manifest)

@@ -84,9 +84,10 @@ def test_rows_stand_in_the_order_of_the_selection(two_sources, recipe, tmp_path)
     assert unique == [row_id for row_id in order if row_id in set(unique)]
 
 
-def test_the_bytes_do_not_depend_on_the_number_of_workers(two_sources, recipe, tmp_path):
-    tokenize(two_sources, recipe, tmp_path / "one")
-    tokenize(two_sources, recipe, tmp_path / "two", workers=2)
+@pytest.mark.parametrize("shard_size", [None, 37])
+def test_the_bytes_do_not_depend_on_the_number_of_workers(two_sources, recipe, tmp_path, shard_size):
+    tokenize(two_sources, recipe, tmp_path / "one", shard_size=shard_size)
+    tokenize(two_sources, recipe, tmp_path / "two", workers=2, shard_size=shard_size)
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 

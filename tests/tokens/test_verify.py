@@ -1,8 +1,10 @@
+import json
 import shutil
 
 import pytest
 
-from core.tokens import NotADataset, tokenize, verify
+from core.tokens import Manifest, NotADataset, tokenize, verify
+from core.workspace import Workspace
 
 
 def test_a_flipped_byte_in_any_file_is_found(two_sources, recipe, tmp_path):
@@ -48,6 +50,14 @@ def test_rows_are_made_again_where_the_library_is_there(two_sources, recipe, tmp
     report = verify(out, workspace=two_sources)
     assert report.ok
     assert report.to_json()["checks"][-1]["ok"] is None
+
+
+def test_a_workspace_that_was_moved_still_proves_its_datasets(two_sources, recipe, tmp_path):
+    tokenize(two_sources, recipe, tmp_path / "set")
+    assert str(tmp_path) not in json.dumps(Manifest.load(tmp_path / "set").sources)
+    moved = Workspace(two_sources.home.rename(tmp_path / "elsewhere"))
+    checks = {check.name: check for check in verify(tmp_path / "set", workspace=moved).checks}
+    assert checks["rows made again"].ok is True
 
 
 def test_a_folder_that_is_no_dataset_is_an_input_error(tmp_path):
