@@ -31,7 +31,7 @@ def figures_of_run(run: Run) -> None:
         named += [("heldout", "held out"), ("rows_per_second", "rows/s"), ("tokens_per_second", "tokens/s")]
         figures([(short(counts[name]), unit) for name, unit in named if name in counts])
     sources = progress.get("sources") or {}
-    if sources:
+    if sources or progress.get("phase") == "tokenize":
         st.html(_table(sources, _planned(str(run.spec["recipe"]))))
 
 
