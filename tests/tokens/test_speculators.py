@@ -1,4 +1,4 @@
-"""speculators in its own environment reads our datasets. `MIXDOWN_SPECULATORS_PYTHON` names that environment's interpreter."""
+"""speculators in its own environment reads our datasets and trains from them: `MIXDOWN_SPECULATORS_09` names its interpreter."""
 
 import json
 import os
@@ -8,11 +8,13 @@ import datasets
 import numpy as np
 import pytest
 
+from core.mix import Recipe
 from core.tokens import tokenize
 from core.tokens.exports import export
+from core.workspace import BUNDLED_TARGET
 
-PYTHON = os.environ.get("MIXDOWN_SPECULATORS_PYTHON")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="MIXDOWN_SPECULATORS_PYTHON names no interpreter with speculators 0.9")
+PYTHON = os.environ.get("MIXDOWN_SPECULATORS_09", "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="MIXDOWN_SPECULATORS_09 names no interpreter with speculators 0.9")
 
 READING = """
 import json, sys
@@ -50,6 +52,41 @@ print(json.dumps({
     "same_mask": torch.equal(made["loss_mask"].long(), other["loss_mask"].long()),
     "same_anchors": same_anchors,
 }))
+"""
+
+STEP = """
+import json, sys, time
+from pathlib import Path
+import torch
+from datasets import load_from_disk
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM
+
+run_file, folder, states, target = sys.argv[1:]
+rows, layers, model = load_from_disk(folder), (1, 3), AutoModelForCausalLM.from_pretrained(target, dtype=torch.float32)
+seen = {}
+model.model.norm.register_forward_pre_hook(lambda module, args: seen.update(last=args[0][0]))
+for number in range(len(rows)):
+    ids = rows[number]["input_ids"].to(torch.int64)
+    with torch.no_grad():
+        made = model(ids[None], output_hidden_states=True).hidden_states
+    taken = torch.stack([*(made[layer][0] for layer in layers), seen["last"]], dim=1)
+    save_file({"hidden_states": taken.contiguous(), "token_ids": ids}, Path(states) / f"hs_{number}.safetensors")
+
+from speculators.train import trainer
+from speculators.train.cli import main
+from speculators.train.config import TrainConfig
+
+class Timer(trainer._StepTimer):  # without waiting for a device that is not there
+    def mark(self, name):
+        if self.enabled:
+            self._marks[name] = time.perf_counter()
+    def now(self):
+        return time.perf_counter() if self.enabled else None
+
+trainer.get_local_rank, trainer._StepTimer = lambda: "cpu", Timer
+sys.argv = [sys.argv[0], "--config", run_file]
+main(TrainConfig.resolve())
 """
 
 
@@ -91,6 +128,42 @@ def test_its_dataset_and_collate_read_ours_as_it_stands_and_a_mask_of_bools_does
     ids, mask = np.concatenate(packed["input_ids"]), np.concatenate(packed["loss_mask"])
     assert got["ids"][: len(ids)] == ids.tolist()
     assert got["mask"][: len(mask)] == mask.astype(int).tolist()
+
+
+def test_its_trainer_makes_a_step_from_ours_as_it_stands(two_sources, recipe, tmp_path):
+    few = {"target": {"path": str(BUNDLED_TARGET)}, "budget": {"amount": 30}}
+    tokenize(two_sources, Recipe.model_validate(recipe.model_dump() | few), tmp_path / "set")
+    (tmp_path / "states").mkdir()
+    config = {
+        "speculator_type": "dflash",
+        "seed": 0,
+        "verifier": {"verifier_name_or_path": str(BUNDLED_TARGET)},
+        "draft": {
+            "num_layers": 1,
+            "target_layer_ids": [1, 3],
+            "mask_token_id": 4089,
+            "full_attention_indices": [0],
+            "draft_attn_impl": "sdpa",
+        },
+        "data": {
+            "data_path": str(tmp_path / "set"),
+            "total_seq_len": 256,
+            "train_data_ratio": 0.9,
+            "hidden_states_dtype": "float32",
+            "num_workers": 0,
+            "max_anchors": 16,
+        },
+        "generation": {"on_missing": "raise"},
+        "loss": {"loss_implementation": "eager", "loss_fn": "ce"},
+        "trainer": {"epochs": 1, "save_path": str(tmp_path / "checkpoints"), "max_steps": 1},
+        "dflash": {"block_size": 4},
+        "backend": {"hidden_states_path": str(tmp_path / "states")},
+    }
+    (tmp_path / "run.yaml").write_text(json.dumps({"train": config}))  # JSON is YAML
+    (tmp_path / "step.py").write_text(STEP)
+    speculators(tmp_path / "step.py", tmp_path / "run.yaml", tmp_path / "set", tmp_path / "states", BUNDLED_TARGET)
+    [weights] = (tmp_path / "checkpoints").rglob("model.safetensors")
+    assert weights.stat().st_size > 100_000
 
 
 def pairs(rows: datasets.Dataset) -> list[tuple[list[int], list[int]]]:
