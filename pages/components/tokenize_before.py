@@ -77,10 +77,10 @@ def _per_source(place: Any, recipe: Recipe, plan: Plan) -> None:
 def _refusals(recipe: Recipe, source: str) -> str:
     """In words, from the sample of the source: which share is lost for which reason."""
     sample = sample_of(recipe, source)
-    if not sample.dropped:
+    if not sample.losses:
         return f"none in {count(sample.rows)} sampled" if sample.rows else "–"
-    found = sorted(sample.dropped.items(), key=lambda item: (-len(set(item[1])), item[0]))
-    return ", ".join(f"{words(reason)} {percent(len(set(rows)) / sample.rows)}" for reason, rows in found)
+    lost = sorted(((len(set(loss.rows)), loss.reason) for loss in sample.losses), key=lambda item: (-item[0], item[1]))
+    return ", ".join(f"{words(reason)} {percent(rows / sample.rows)}" for rows, reason in lost)
 
 
 def _settings(recipe: Recipe) -> None:
