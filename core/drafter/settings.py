@@ -20,8 +20,8 @@ class TrainSettings:
     that other work used too, acceptance length on 90 held-out prompts: 3.2 with one, 3.4 with two, 3.1 with three). Published drafters of
     large targets have five."""
     block_size: int = 12
-    """Slots of a block, the committed token included: at most `block_size` tokens come out of a round. With 8, every other round through the
-    demo's polite sentences ends at that limit (2,300 steps, 127 held-out prompts: 4.2 tokens a round with 8, 4.5 with 12)."""
+    """Slots of a block, the committed token included: at most `block_size` tokens come out of a round. With 8, every other round through
+    the demo's polite sentences ends at that limit (2,300 steps, 127 held-out prompts: 4.2 tokens a round with 8, 4.5 with 12)."""
     target_layers: tuple[int, ...] | None = None
     """Which hidden states of the target feed the drafter, counted from the embedding output (0). None: `choose_target_layers`."""
     window: int | None = None
@@ -32,8 +32,8 @@ class TrainSettings:
     mask_token_id: int | None = None
     """The token that stands in the slots to be drafted. None: the target's own mask token, else an id its tokenizer never emits."""
     conversations: int = 8
-    """Conversations of a step. With 6 anchors each, a step takes about 0.1 s for the demo target on two cores; small steps learn more in the
-    same time (an earlier demo text, estimated acceptance after 33 s of processor time: 2.1 with 8 of 8 anchors, 1.6 with 16 of 12)."""
+    """Conversations of a step. With 6 anchors each, a step takes about 0.1 s for the demo target on two cores; small steps learn more in
+    the same time (an earlier demo text, estimated acceptance after 33 s of processor time: 2.1 with 8 of 8 anchors, 1.6 with 16 of 12)."""
     anchors: int = 6
     """Blocks drawn per conversation and step (not per packed row, which would starve short conversations)."""
     loss: Literal["choices", "tokens", "cross_entropy", "kl"] = "choices"
