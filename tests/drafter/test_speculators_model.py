@@ -1,6 +1,6 @@
 """speculators' own DFlash model says and minimises what ours does, with the same weights and the same anchors, both ways round.
 
-`MIXDOWN_SPECULATORS_PYTHON` names the interpreter of an environment with speculators 0.9.
+`MIXDOWN_SPECULATORS_09` names the interpreter of an environment with speculators 0.9.
 """
 
 import json
@@ -24,8 +24,8 @@ from core.drafter.loss import draft_loss
 from core.drafter.target import TargetModel
 from tests.drafter.conftest import BLOCK, MASK
 
-PYTHON = os.environ.get("MIXDOWN_SPECULATORS_PYTHON")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="MIXDOWN_SPECULATORS_PYTHON names no interpreter with speculators 0.9")
+PYTHON = os.environ.get("MIXDOWN_SPECULATORS_09")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="MIXDOWN_SPECULATORS_09 names no interpreter with speculators 0.9")
 
 THEIRS = """
 import json, sys
