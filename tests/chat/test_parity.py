@@ -104,6 +104,8 @@ def rendering(target: Target) -> Iterator[str]:
         thread.join()
 
 
+pytestmark = pytest.mark.timeout(7200)  # 2,000 rows of speculators 0.9 are 10,000 requests and more
+
 needs_old = pytest.mark.skipif(not OLD, reason="MIXDOWN_SPECULATORS_07 names no interpreter with speculators 0.7.0.2")
 needs_new = pytest.mark.skipif(not NEW, reason="MIXDOWN_SPECULATORS_09 names no interpreter with speculators 0.9")
 CONTENT = Supervision(supervise="content", layout="conversation", thinking="default", seq_length=100_000)
