@@ -23,10 +23,10 @@ def defaults_for(target: TargetFacts) -> dict[str, Default]:
     if width < SMALL:
         return {
             "layers": Default(2, f"two learn most in a few minutes beside a target {width} wide; one cannot copy a name"),
-            "block_size": Default(8, "a small drafter is seldom right eight places ahead"),
+            "block_size": Default(12, "set phrases of a small target run to a dozen tokens, and a round can take them whole"),
             "learning_rate": Default(1.2e-2, "drafters under a million parameters take large steps"),
             "conversations": Default(8, "small steps learn more in the same time"),
-            "anchors": Default(8, "as many blocks of each conversation as conversations in a step"),
+            "anchors": Default(6, "small steps learn more in the same time"),
             "gamma": Default(4.0, "the published decay for blocks of 8"),
         }
     if width < LARGE:

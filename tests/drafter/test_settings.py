@@ -24,4 +24,4 @@ def test_a_setting_that_cannot_work_is_refused(wrong: dict[str, object], said: s
 
 
 def test_the_defaults_work_as_they_are() -> None:
-    assert TrainSettings().to_json()["block_size"] == 8
+    assert TrainSettings().to_json()["block_size"] == 12
