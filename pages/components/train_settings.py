@@ -17,6 +17,8 @@ from pages.components.drafters import Drafter, next_name
 from pages.components.numbers import count, short
 from pages.components.page import fail
 
+_FRESH = "the target's layers"
+
 
 def train_settings(known: list[Dataset], made: list[Drafter]) -> TrainJob | None:
     """Draw the choices; returns the training they describe, None where the target cannot be read."""
@@ -98,10 +100,10 @@ def _shape(defaults: dict[str, Default], facts: TargetFacts, made: list[Drafter]
         }
     if not own and "warm_start" in {field.name for field in fields(TrainSettings)} and made:
         begun = st.selectbox(
-            "Begin with", ["drawn weights", *(drafter.name for drafter in made)], key="train-warm", persist_state="session",
-            help="A warm start takes the weights of an earlier drafter of the same shape.",
+            "Begin with", [_FRESH, *(drafter.name for drafter in made)], key="train-warm", persist_state="session",
+            help="The target's own last layers where they fit a drafter, else drawn weights; or an earlier drafter of the same shape.",
         )  # fmt: skip
-        if begun != "drawn weights":
+        if begun != _FRESH:
             chosen["warm_start"] = str(next(drafter.folder for drafter in made if drafter.name == begun))
     return chosen
 

@@ -16,7 +16,7 @@ from core.mix import recipe_for, save_recipe
 from core.runs import RunStore
 from core.sources import Library, import_source
 from core.workspace import BUNDLED_TARGET, Workspace
-from tests.browser.conftest import Dashboard, processes_of
+from tests.browser.conftest import Dashboard, processes_of, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -71,17 +71,20 @@ def test_a_run_is_started_reloaded_paused_resumed_finished_and_its_report_read(d
     page.goto(f"{dashboard.url}/tokenize")
     expect(page.get_by_text("on this machine")).to_be_visible(timeout=LONG)
     expect(page.get_by_text(re.compile("mixdown tokenize sums --out"))).to_be_visible()
+    settled(page)
     page.get_by_role("button", name="Tokenize", exact=True).click()
 
     with held(dashboard):
         expect(page.get_by_text(re.compile(r"of 5,000 conversations"))).to_be_visible(timeout=LONG)
         page.reload()
         expect(page.locator(".md-live")).to_be_visible(timeout=LONG)
+        settled(page)
         page.get_by_role("button", name="Pause").click()
         expect(page.get_by_role("button", name="Pausing")).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=LONG)
     assert not list(dashboard.home.glob("datasets/[!.]*"))
 
+    settled(page)
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Train on this")).to_be_visible(timeout=LONG)
     newest = RunStore(dashboard.home / "runs").list()[0]
@@ -92,7 +95,9 @@ def test_a_run_is_started_reloaded_paused_resumed_finished_and_its_report_read(d
     expect(page.get_by_text("The tokens trained on most")).to_be_visible()
     expect(page.get_by_text("of supervised tokens covered")).to_be_visible()
     expect(page.locator(".md-tok.on").first).to_be_visible()
+    settled(page)
     page.get_by_text(re.compile(r"more-sums: special token in content, \d+$")).click()
+    settled(page)
     page.get_by_role("link", name=re.compile(r"^more-sums:\d+")).first.click()
     expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible(timeout=LONG)
     expect(page).to_have_url(re.compile("source=more-sums"))
@@ -101,8 +106,10 @@ def test_a_run_is_started_reloaded_paused_resumed_finished_and_its_report_read(d
 def test_a_cancelled_run_leaves_nothing_behind_and_the_page_offers_to_begin(dashboard: Dashboard, page: Page, tmp_path: Path):
     fill(dashboard, tmp_path, rows=2500)
     page.goto(f"{dashboard.url}/tokenize")
+    settled(page)
     page.get_by_role("button", name="Tokenize", exact=True).click()
     with held(dashboard):
+        settled(page)
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_role("button", name="Pausing")).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="Tokenize", exact=True)).to_be_visible(timeout=LONG)
