@@ -51,6 +51,7 @@ def defaults_for(target: TargetFacts) -> dict[str, Default]:
 def suited(target: TargetFacts, chosen: dict[str, Any]) -> dict[str, Any]:
     """The settings for a target with what was chosen on top; an unchosen decay follows a chosen block size."""
     settings = {name: default.value for name, default in defaults_for(target).items()}
-    if "block_size" in chosen and "gamma" not in chosen:
-        settings["gamma"] = 7.0 if chosen["block_size"] > 12 else 4.0
+    size = chosen.get("block_size")
+    if isinstance(size, int) and "gamma" not in chosen:  # what is no number is refused where all settings are checked
+        settings["gamma"] = 7.0 if size > 12 else 4.0
     return settings | chosen

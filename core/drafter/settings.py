@@ -1,14 +1,12 @@
 """What can be chosen for a training, with a default and its reason for each. It knows no model and no data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from core.errors import InputError
+from core.drafter.setting_kinds import BadSettings, check_kinds, check_names
 
-
-class BadSettings(InputError):
-    """A setting that cannot work, or that does not fit the target."""
+__all__ = ["FREE", "SHAPE", "BadSettings", "TrainSettings", "checked_target_layers", "checked_vocabulary", "choose_target_layers"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,7 @@ class TrainSettings:
     """Draws the first weights, the order of the conversations and the anchors."""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if self.layers < 1 or self.conversations < 1 or self.anchors < 1 or self.validate_every < 1:
             raise BadSettings("layers, conversations, anchors and validate_every must be at least 1.")
         if self.block_size < 2:
@@ -132,10 +131,8 @@ class TrainSettings:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "TrainSettings":
-        """Settings from JSON, where lists stand for tuples; raises `BadSettings` for names that are not known."""
-        unknown = sorted(set(values) - {field.name for field in fields(cls)})
-        if unknown:
-            raise BadSettings(f"There is no setting {unknown[0]!r}; take it out.")
+        """Settings from JSON, where lists stand for tuples; raises `BadSettings` for names that are not known and values of other kinds."""
+        check_names(cls, values)
         given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         return cls(**given)
 

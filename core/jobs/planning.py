@@ -61,9 +61,9 @@ def dry_run(job: TrainJob) -> DryRun:
 
 def foresee(job: TrainJob) -> Forecast:
     """What the job would take; raises `NoFacts`, `BadSettings`, `DatasetUnusable`. It writes nothing."""
-    settings, tokens = TrainSettings(**job.settings), _tokens(job.data)
+    settings, tokens = TrainSettings.from_json(job.settings), _tokens(job.data)
     if job.engine == "speculators" and (settings.max_steps or 0) >= ENDLESS:
-        engine = SpeculatorsSettings(**job.speculators)
+        engine = SpeculatorsSettings.from_json(job.speculators)
         settings = replace(settings, max_steps=engine.epochs * steps_of_epoch(engine, tokens))
     place, kept = job.states or job.out.parent, job.states is not None
     return forecast(TargetFacts.read(Path(job.target)), settings, tokens, place, engine=job.engine, keeps_states=kept)
@@ -76,10 +76,10 @@ def _ask_speculators(job: TrainJob) -> tuple[list[str], list[str]]:
     from core.drafter.speculators.engine import work_folder
     from core.drafter.speculators.written import write_run_file
 
-    engine, work = SpeculatorsSettings(**job.speculators), work_folder(job.out)
+    engine, work = SpeculatorsSettings.from_json(job.speculators), work_folder(job.out)
     paths = Paths(job.data, Path(job.target).resolve(), job.states or work / "states", work / "checkpoints")
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
-        run_file = write_run_file(Path(folder), TrainSettings(**job.settings), engine, paths, _tokens(job.data))
+        run_file = write_run_file(Path(folder), TrainSettings.from_json(job.settings), engine, paths, _tokens(job.data))
         lines = [*run_file.read_text("utf-8").splitlines(), *shown_commands(engine, work / "run.yaml")]
         try:
             check(engine.python, run_file)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from core.drafter.settings import BadSettings
+from core.drafter.setting_kinds import BadSettings, check_kinds, check_names
 
 Algorithm = Literal["dflash", "eagle3", "peagle", "dspark", "mtp"]
 """What speculators 0.9 trains; `dflash` is the one that can be measured here too."""
@@ -49,6 +49,7 @@ class SpeculatorsSettings:
     """Further settings by its own names, `group.key` or `key` (`mtp.num_speculative_steps`); they win, and its schema checks them."""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if self.algorithm not in ALGORITHMS:
             raise BadSettings(f"{self.algorithm!r} is no algorithm of speculators: choose one of {', '.join(ALGORITHMS)}.")
         if self.gpus < 0 or min(self.nodes, self.epochs, self.sequence) < 1 or self.workers < 0:
@@ -63,6 +64,12 @@ class SpeculatorsSettings:
     def to_json(self) -> dict[str, Any]:
         """Every setting under its name."""
         return {**asdict(self), "extra": dict(self.extra)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "SpeculatorsSettings":
+        """Settings from JSON; raises `BadSettings` for names that are not known and values of other kinds."""
+        check_names(cls, values)
+        return cls(**values)
 
     @property
     def processes(self) -> int:
