@@ -7,13 +7,12 @@ what the work is.
 import errno
 import importlib
 import signal
-import sys
 import threading
 import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, cast
@@ -120,21 +119,27 @@ def execute(folder: Path, echo: Watcher | None = None) -> dict[str, Any]:
         except Cancelled:
             outcome = {"state": "cancelled"}
         except Paused as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the run's own log
+            _log(folder, f"{type(error).__name__}: {error}\n")
             outcome = _failure(str(error), error.exit_code) | {"state": "paused"}
         except MixdownError as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  the run's own log
+            _log(folder, f"{type(error).__name__}: {error}\n")
             outcome = _failure(str(error), error.exit_code)
         except OSError as error:
-            traceback.print_exc()
+            _log(folder, traceback.format_exc())
             outcome = _failure(_system_error(error), 1 if error.errno in _NOT_THE_CALLERS_FAULT else InputError.exit_code)
         except BaseException as error:  # noqa: BLE001  whatever ends the work must be on disk before the process goes
-            traceback.print_exc()
+            _log(folder, traceback.format_exc())
             asked = isinstance(error, KeyboardInterrupt) or context.cancelled()
             outcome = {"state": "cancelled"} if asked else _failure(f"Unexpected {type(error).__name__}: {error}", 1)
     outcome |= {"ended_at": time.time(), "seconds": round(time.time() - started, 3)}
     write_json(folder / "outcome.json", outcome)
     return outcome
+
+
+def _log(folder: Path, text: str) -> None:
+    """Into the run's own log: a terminal, where the run is at work in the command, is told one sentence."""
+    with suppress(OSError), (folder / "stdout.log").open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
 
 
 def _failure(message: str, exit_code: int) -> dict[str, Any]:

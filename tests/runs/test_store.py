@@ -166,3 +166,16 @@ def test_figures_of_each_source_stand_in_the_progress_on_disk(tmp_path: Path) ->
     progress = json.loads((tmp_path / "progress.json").read_text())
     assert progress["counts"] == {"rows": 1}
     assert progress["sources"] == {"facts": {"kept": 1, "dropped: too_long": 0}}
+
+
+@pytest.mark.parametrize("kind", ["refuse", "crash", "disk"])
+def test_a_failure_in_the_command_itself_goes_to_the_runs_log_and_leaves_the_terminal_one_sentence(
+    store: RunStore, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RunError) as failed:
+        store.execute(kind, {}, entry=ENTRY, title=kind)
+    said = capfd.readouterr()
+    assert said.err == "" and said.out == ""
+    log = store.list()[0].log()
+    assert ("Traceback" in log) is (kind != "refuse")
+    assert str(failed.value) in log or kind != "refuse"
