@@ -73,7 +73,7 @@ def fill(files: StateFiles, target: TargetModel, taps: Sequence[int], source: St
 def state_files(folder: Path, rows: TokenizedRows, target: TargetModel, taps: Sequence[int]) -> StateFiles:
     """The state files in a folder, which is made and marked where it is new.
 
-    Raises `StaleHiddenStates` when it holds states of another target or of other layers: their shape would not tell.
+    Raises `StaleHiddenStates` when it holds states of another target or of other layers (their shape would not tell), or anything else.
     """
     wanted: dict[str, Any] = {"target": _identity(target), "target_layers": list(taps)}
     found = read_json(folder / ABOUT)
@@ -83,6 +83,8 @@ def state_files(folder: Path, rows: TokenizedRows, target: TargetModel, taps: Se
                 f"{folder} holds hidden states, but no {ABOUT} that says of which target and layers: write "
                 f"{json.dumps(wanted)} into it if that is what they are, or choose another folder."
             )
+        if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+            raise StaleHiddenStates(f"{folder} holds other files than hidden states: choose a new or an empty folder.")
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / ABOUT, wanted)
     elif found != wanted:

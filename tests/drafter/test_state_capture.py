@@ -127,3 +127,10 @@ def _ended(job: TrainJob, run: Run) -> Run:
     with suppress(psutil.NoSuchProcess):
         psutil.Process(run.process.pid).wait(240)
     return RunStore(job.home / "runs").get(run.id)
+
+
+def test_states_are_not_strewn_into_a_folder_of_something_else(rows: TokenizedRows, target: TargetModel, tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text("{}")
+    with pytest.raises(StaleHiddenStates, match="other files"):
+        state_files(tmp_path, rows, target, TAPS)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
