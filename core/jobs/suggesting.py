@@ -6,7 +6,7 @@ from typing import Any
 from core.errors import InputError
 from core.jobs.evaluating import REPORT
 from core.mix import Recipe, checked_recipe, recipe_names, save_recipe
-from core.mix.suggest import Given, Suggestion, accepted_by_source, suggest
+from core.mix.suggest import Accepted, Given, Suggestion, accepted_by_source, suggest
 from core.runs.files import read_json
 from core.tokens import Manifest
 from core.workspace import Workspace
@@ -22,18 +22,20 @@ def suggestion_for(workspace: Workspace, drafter: Path, name: str | None = None)
     It follows the recipe of the dataset that the drafter was trained on, not a later version of it. Raises `NotMeasured`,
     `NothingToSuggest`, and the errors of manifests and recipes.
     """
-    report = (read_json(drafter / REPORT) or {}).get("evaluation")
+    if not drafter.is_dir():
+        raise NotMeasured(f"There is no drafter in {drafter}: name one of {workspace.drafters}, or the folder of one.")
+    report = _record(drafter / REPORT).get("evaluation")
     if not report:
         raise NotMeasured(f"{drafter} was not measured: run `mixdown evaluate --drafter {drafter}` first.")
-    trained = read_json(drafter / "training_state.json") or {}
-    data = trained.get("data")
-    if not data or not Path(data).is_dir():
+    accepted = _accepted(drafter, report)
+    data = _record(drafter / "training_state.json").get("data")
+    if not isinstance(data, str) or not data or not Path(data).is_dir():
         raise NotMeasured(
             f"The dataset of {drafter} ({data or 'unknown'}) is not there, so nobody knows its mix: name a drafter trained here."
         )
     manifest = Manifest.load(Path(data))
     recipe = checked_recipe(manifest.recipe)
-    return suggest(recipe, accepted_by_source(report), _given(manifest), name=name or next_round(workspace, recipe.name))
+    return suggest(recipe, accepted, _given(manifest), name=name or next_round(workspace, recipe.name))
 
 
 def next_round(workspace: Workspace, name: str) -> str:
@@ -50,6 +52,21 @@ def keep(workspace: Workspace, recipe: Recipe) -> Path:
     """Save a suggested recipe; returns its file."""
     save_recipe(workspace, recipe)
     return workspace.recipe(recipe.name)
+
+
+def _record(file: Path) -> dict[str, Any]:
+    """What a JSON file says; empty where it is missing or no object, as anything may lie in a folder of somebody else's."""
+    found: Any = read_json(file)
+    return found if isinstance(found, dict) else {}
+
+
+def _accepted(drafter: Path, report: dict[str, Any]) -> dict[str, Accepted]:
+    try:
+        return accepted_by_source(report)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise NotMeasured(
+            f"{drafter / REPORT} has no acceptance by source as Mixdown writes it: measure again with `mixdown evaluate --drafter {drafter}`."
+        ) from error
 
 
 def _given(manifest: Manifest) -> dict[str, Given]:

@@ -32,3 +32,25 @@ def test_a_drafter_without_report_or_dataset_is_one_sentence(workspace, tmp_path
     (drafter / "training_state.json").write_text(json.dumps({"data": "/nowhere"}))
     with pytest.raises(NotMeasured, match="/nowhere"):
         suggestion_for(workspace, drafter)
+
+
+@pytest.mark.parametrize(
+    "report", [3, [], {"evaluation": 3}, {"evaluation": {"by_source": []}}, {"evaluation": {"prompts_by_source": [1], "by_source": 2}}]
+)
+def test_a_report_of_another_form_is_one_sentence(workspace, tmp_path, report):
+    (tmp_path / "evaluation.json").write_text(json.dumps(report))
+    with pytest.raises(NotMeasured, match="mixdown evaluate --drafter"):
+        suggestion_for(workspace, tmp_path)
+
+
+@pytest.mark.parametrize("state", [[], {"data": 7}, {"data": ""}])
+def test_a_training_of_another_form_is_one_sentence(workspace, tmp_path, state):
+    (tmp_path / "evaluation.json").write_text(json.dumps({"evaluation": {"by_source": {}, "prompts_by_source": {}}}))
+    (tmp_path / "training_state.json").write_text(json.dumps(state))
+    with pytest.raises(NotMeasured, match="nobody knows its mix"):
+        suggestion_for(workspace, tmp_path)
+
+
+def test_a_drafter_that_is_not_there_is_said_to_be_missing(workspace, tmp_path):
+    with pytest.raises(NotMeasured, match="There is no drafter"):
+        suggestion_for(workspace, tmp_path / "nowhere")
