@@ -13,11 +13,14 @@ class BadSettings(InputError):
     """A setting that cannot work, or that does not fit the target."""
 
 
+MOST = 2**63 - 1
+"""The largest number that seeds and counts may be everywhere."""
+
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def check_kinds(settings: Any) -> None:
-    """Refuse the first field of a dataclass whose value is of another kind than its annotation; numbers must be finite.
+    """Refuse the first field of a dataclass whose value is of another kind than its annotation; numbers must be finite and fit 64 bits.
 
     Raises `BadSettings`. Lists may stand for tuples; a literal's values are left to whoever knows the choices.
     """
@@ -40,22 +43,16 @@ def _is(value: object, hint: Any) -> bool:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return any(_is(value, part) for part in get_args(hint))
-    if origin is Literal:
-        return isinstance(value, str)
     if origin is tuple:
-        if not isinstance(value, Sequence) or isinstance(value, str):
-            return False
-        parts = get_args(hint)
-        if parts[-1] is not ... and len(value) != len(parts):
-            return False
-        return all(_is(item, parts[0]) for item in value)
-    if origin is not None:
-        return isinstance(value, origin)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
+        return isinstance(value, Sequence) and not isinstance(value, str) and _are(value, get_args(hint))
+    if hint in (int, float):
+        kinds = int if hint is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value) and abs(value) <= MOST
+    return isinstance(value, str if origin is Literal else origin or hint)
+
+
+def _are(values: Sequence[object], parts: tuple[Any, ...]) -> bool:
+    return (parts[-1] is ... or len(values) == len(parts)) and all(_is(value, parts[0]) for value in values)
 
 
 def _words(hint: Any) -> str:

@@ -65,7 +65,8 @@ def _accepted(drafter: Path, report: dict[str, Any]) -> dict[str, Accepted]:
         return accepted_by_source(report)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise NotMeasured(
-            f"{drafter / REPORT} has no acceptance by source as Mixdown writes it: measure again with `mixdown evaluate --drafter {drafter}`."
+            f"{drafter / REPORT} has no acceptance by source as Mixdown writes it: measure again, with "
+            f"`mixdown evaluate --drafter {drafter}`."
         ) from error
 
 

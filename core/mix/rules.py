@@ -12,7 +12,10 @@ Finish = Literal["complete", "call", "cut", "empty"]
 
 FINISHES: tuple[Finish, ...] = get_args(Finish)
 
-Count = Annotated[int, Field(ge=0)]
+MOST = 2**63 - 1
+"""TOML's largest whole number; what is above it has no place in hashes and tables either."""
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -113,11 +116,11 @@ class Contamination(BaseModel):
 
     model_config = MODEL
 
-    benchmarks: tuple[str, ...] = ()
+    benchmarks: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Files (JSON Lines, Parquet, …), folders or hub ids."""
     ngram: Annotated[int, Field(ge=3, le=100)] = 13
     """Words (13 as in Brown et al. 2020, appendix C)."""
-    boilerplate: Annotated[int, Field(ge=2)] = 10
+    boilerplate: Annotated[int, Field(ge=2, le=MOST)] = 10
     """A run of words that stands in so many texts of the benchmarks is how they are written, not what they ask."""
     drop_boilerplate: bool = False
     """Drop rows that share nothing but boilerplate, too."""

@@ -45,6 +45,7 @@ def test_the_defaults_work_as_they_are() -> None:
         ({"compile": "yes"}, "true or false"),
         ({"loss": ["tokens"]}, "one of choices"),
         ({"warm_start": 3}, "a text or null"),
+        ({"seed": 10**23}, "whole number"),
         ({"foo": 1}, "no setting 'foo'"),
     ],
 )

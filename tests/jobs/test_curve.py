@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from core.jobs.curve import CURVE, WholeCurve
 from core.watch import Cancelled, Unwatched
-from tests.drafter.conftest import data_folder, target_folder  # noqa: F401  fixtures
 from tests.jobs.test_training import SETTINGS, job
 
 
@@ -48,7 +47,7 @@ def test_after_any_kills_the_last_run_has_every_step_once_as_it_was_trained_last
 def test_a_training_that_is_stopped_and_goes_on_tells_all_of_its_steps(
     tmp_path: Path,
     data_folder: Path,
-    target_folder: Path,  # noqa: F811
+    target_folder: Path,
 ) -> None:
     settings = {**SETTINGS, "max_steps": 9, "validate_every": 3}
     first, second = Recorder(stop_at=4), Recorder()
@@ -64,7 +63,7 @@ def test_a_training_that_is_stopped_and_goes_on_tells_all_of_its_steps(
 def test_a_training_that_begins_anew_has_nothing_of_the_one_before(
     tmp_path: Path,
     data_folder: Path,
-    target_folder: Path,  # noqa: F811
+    target_folder: Path,
 ) -> None:
     with pytest.raises(Cancelled):
         job(tmp_path, data_folder, target_folder, evaluate=False, settings={**SETTINGS, "max_steps": 9}).perform(Recorder(stop_at=4))

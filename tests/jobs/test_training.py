@@ -10,7 +10,7 @@ from core.drafter.unfinished import OutputExists
 from core.jobs import TrainJob
 from core.jobs import training as module
 from core.watch import Unwatched
-from tests.drafter.conftest import BLOCK, MASK, data_folder, target_folder  # noqa: F401  fixtures
+from tests.drafter.conftest import BLOCK, MASK
 
 SETTINGS = {"block_size": BLOCK, "mask_token_id": MASK, "max_seconds": None, "max_steps": 2, "processes": 1}
 
@@ -36,7 +36,7 @@ def test_a_training_that_was_not_measured_yet_is_measured_by_the_same_job(
     tmp_path: Path,
     data_folder: Path,
     target_folder: Path,
-    measured: list[Path],  # noqa: F811
+    measured: list[Path],
 ) -> None:
     trained = job(tmp_path, data_folder, target_folder, evaluate=False).perform(Unwatched())["train"]
     before = (tmp_path / "drafter" / "model.safetensors").stat().st_mtime_ns
@@ -52,7 +52,7 @@ def test_another_training_never_takes_a_drafter_that_is_there_for_its_own(
     data_folder: Path,
     target_folder: Path,
     measured: list[Path],
-    changed: dict[str, Any],  # noqa: F811
+    changed: dict[str, Any],
 ) -> None:
     job(tmp_path, data_folder, target_folder, evaluate=False).perform(Unwatched())
     with pytest.raises(OutputExists):
@@ -64,7 +64,7 @@ def test_a_measured_drafter_is_not_measured_again_by_its_training(
     tmp_path: Path,
     data_folder: Path,
     target_folder: Path,
-    measured: list[Path],  # noqa: F811
+    measured: list[Path],
 ) -> None:
     job(tmp_path, data_folder, target_folder, evaluate=False).perform(Unwatched())
     (tmp_path / "drafter" / "evaluation.json").write_text(json.dumps({"evaluation": {}}))

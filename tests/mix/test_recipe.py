@@ -32,6 +32,9 @@ def test_the_digest_changes_with_the_content(change):
         {"budget": {"amount": 0}},
         {"unknown": 1},
         {"supervision": {"seq_length": 1}},
+        {"filters": {"min_chars": 10**23}},
+        {"contamination": {"boilerplate": 10**23}},
+        {"contamination": {"benchmarks": [""]}},
     ],
 )
 def test_a_recipe_that_means_nothing_is_refused(change):
