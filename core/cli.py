@@ -11,7 +11,7 @@ import typer
 
 from core.commands import chat, drafter, mix, path, preview, runs, sources, suggest, tokens, train
 from core.commands.output import say
-from core.errors import MixdownError
+from core.errors import MixdownError, system_refusal
 
 app = typer.Typer(
     name="mixdown",
@@ -45,9 +45,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        say(f"mixdown: {error.strerror or error}{where}")
-        sys.exit(2)
+        said, code = system_refusal(error)
+        say(f"mixdown: {said}")
+        sys.exit(code)
 
 
 if __name__ == "__main__":

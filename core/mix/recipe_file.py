@@ -99,11 +99,15 @@ def write_whole(path: Path, text: str) -> None:
     """Write a text file in one step, so that nobody ever reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _worth_saying(value: dict[str, Any], default: Mapping[str, Any], present: Mapping[str, Any], always: set[str]) -> dict[str, Any]:

@@ -245,7 +245,11 @@ class RunStore:
         }
         if grace is not None:
             facts["grace"] = grace
-        write_json(folder / "run.json", facts)
+        try:
+            write_json(folder / "run.json", facts)
+        except OSError:
+            folder.rmdir()  # nobody would ever see a run without its record
+            raise
         return folder
 
     def _conflict(self, kind: str, spec: dict[str, Any], owns: Sequence[str | Path]) -> Run | None:

@@ -4,7 +4,6 @@ A detached process does it for every button (`core.runs.__main__`); the command 
 what the work is.
 """
 
-import errno
 import importlib
 import signal
 import threading
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, cast
 
-from core.errors import InputError, MixdownError, Paused
+from core.errors import MixdownError, Paused, system_refusal
 from core.runs.files import append_line, read_json, write_json
 from core.watch import Cancelled, Progress, Watcher
 
@@ -26,9 +25,6 @@ WRITE_EVERY = 0.25
 """Seconds between two writes of progress.json: often enough for the eye, rare enough for a slow disk."""
 RATE_WINDOW = 15.0
 """Seconds over which the rate is averaged."""
-
-
-_NOT_THE_CALLERS_FAULT = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM)
 
 
 class Entry(Protocol):
@@ -126,7 +122,7 @@ def execute(folder: Path, echo: Watcher | None = None) -> dict[str, Any]:
             outcome = _failure(str(error), error.exit_code)
         except OSError as error:
             _log(folder, traceback.format_exc())
-            outcome = _failure(_system_error(error), 1 if error.errno in _NOT_THE_CALLERS_FAULT else InputError.exit_code)
+            outcome = _failure(*system_refusal(error))
         except BaseException as error:  # noqa: BLE001  whatever ends the work must be on disk before the process goes
             _log(folder, traceback.format_exc())
             asked = isinstance(error, KeyboardInterrupt) or context.cancelled()
@@ -144,11 +140,6 @@ def _log(folder: Path, text: str) -> None:
 
 def _failure(message: str, exit_code: int) -> dict[str, Any]:
     return {"state": "failed", "error": {"message": message, "exit_code": exit_code}}
-
-
-def _system_error(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    return f"The system refused: {error.strerror or error}{where}. Check the path, its permissions and the free space, then try again."
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Runs as files and real processes."""
 
+import errno
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core.errors import system_refusal
 from core.runs import Busy, Run, RunError, RunMissing, RunStore
 from core.runs.process import ProcessId, group_members
 from core.runs.worker import RunContext
@@ -179,3 +181,15 @@ def test_a_failure_in_the_command_itself_goes_to_the_runs_log_and_leaves_the_ter
     log = store.list()[0].log()
     assert ("Traceback" in log) is (kind != "refuse")
     assert str(failed.value) in log or kind != "refuse"
+
+
+def test_a_full_disk_leaves_no_halves_behind_and_is_not_the_callers_fault(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        begin(store, "count", to=1)
+    assert not [path for path in store.folder.rglob("*") if path.name != ".lock"]
+    said, code = system_refusal(refused.value)
+    assert code == 1 and "free space" in said and system_refusal(PermissionError(errno.EACCES, "Permission denied", "x"))[1] == 2
