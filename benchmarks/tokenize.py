@@ -107,8 +107,14 @@ def mixdown(folder: Path, *arguments: object) -> list[str]:
     return [sys.executable, "-m", "core.cli", *map(str, arguments), "--home", str(folder / "home")]
 
 
+def compiled() -> None:
+    """Keep bytecode, as an installed package has it (the reference's was compiled when it was installed), whatever the environment says."""
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "core")], check=True)
+
+
 def imported(corpus: Path, folder: Path) -> None:
     """Import the corpus once."""
+    compiled()
     if not (folder / "home" / "sources" / "chats").exists():
         measured(mixdown(folder, "import", corpus, "--name", "chats"))
 

@@ -1,5 +1,7 @@
 """`mixdown tokenize`, `verify`, `export` and `vocabulary`: make a dataset, prove it, and what else a trainer may want of it."""
 
+import atexit
+import gc
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -38,7 +40,8 @@ def tokenize(
         Literal["auto", "hf", "fastokens"], typer.Option(help="hf: never fastokens; else fastokens where it gives the same ids.")
     ] = "auto",
     shard_size: Annotated[
-        int | None, typer.Option(help="Conversations per shard file; by default a 64th of all, 128 to 4,096.", min=1)
+        int | None,
+        typer.Option(help="Conversations per shard file; by default a 64th of all, in 256s, 128 to 4,096.", min=1),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset of ours that is there.")] = False,
     resume: Annotated[bool, typer.Option(help="Continue what an interrupted run of this recipe left, or start over.")] = True,
@@ -49,6 +52,8 @@ def tokenize(
     from core.jobs import TokenizeJob, perform_here
     from core.mix import recipe_text
 
+    # At its end the interpreter looks for garbage among all that was loaded, twice: 0.3 s for a process that ends anyway.
+    atexit.register(gc.freeze)
     workspace = Workspace.at(home)
     options = MixOptions(
         sources=tuple(source or ()),

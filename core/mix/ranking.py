@@ -5,12 +5,11 @@ It knows row ids and the hashes of prompts, nothing of plans.
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
 from core.sources import Source
-from core.sources.arrays import as_numpy
+from core.sources.arrays import as_numpy, text_scalar
 
 Hashes = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
@@ -36,7 +35,7 @@ def ranks(source: Source, seed: int) -> Hashes:
 def kept_rows(source: Source) -> Rows:
     """The numbers of the rows that are conversations to train on (prompt-only ones are not), rising."""
     index = source.index()
-    return as_numpy(index["row"].filter(pc.equal(index["status"], pa.scalar("kept")))).astype(np.int64, copy=False)
+    return as_numpy(index["row"].filter(pc.equal(index["status"], text_scalar("kept")))).astype(np.int64, copy=False)
 
 
 def ranked(source: Source, rows: Rows, seed: int) -> Rows:

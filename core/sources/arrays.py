@@ -1,9 +1,10 @@
-"""Arrow columns of numbers as numpy arrays and back, over their buffers.
+"""Arrow columns of numbers as numpy arrays and back, over their buffers, and columns of texts.
 
 pyarrow's own conversions first import pandas to see whether they were given some of it: half a second of CPU in a process that has no
 other use for it. It knows columns without missing values only.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,20 @@ def as_arrow(values: npt.NDArray[Any]) -> pa.Array:
     if values.dtype == np.bool_:
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def texts_as_arrow(values: Sequence[str]) -> pa.StringArray:
+    """A column of texts. Raises UnicodeEncodeError for a lone surrogate."""
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{ends[-1]:,} bytes of text are more than one column holds.")
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded)))
+
+
+def text_scalar(value: str) -> pa.StringScalar:
+    """One text to compare a column with."""
+    return texts_as_arrow([value])[0]
 
 
 def _dtype(kind: pa.DataType) -> npt.DTypeLike:

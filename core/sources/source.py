@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from core.conversation import Conversation
 from core.sources import shelf
+from core.sources.arrays import text_scalar
 from core.sources.computed import FOLDER as COMPUTED
 from core.sources.computed import Fill, computed, is_computed
 from core.sources.ledger import Ledger
@@ -114,7 +115,7 @@ class Source:
 
     def number_of(self, row_id: str) -> int | None:
         """The number in the index of the row with this id, None where there is none."""
-        place = pc.index(self.index()["row_id"], pa.scalar(row_id)).as_py()
+        place = pc.index(self.index()["row_id"], text_scalar(row_id)).as_py()
         return None if place < 0 else int(place)
 
     def conversations(self, rows: Sequence[int]) -> Iterator[Conversation]:

@@ -9,7 +9,7 @@ import numpy as np
 from core.mix import Selection
 from core.tokens.heldout import HeldOutRecord, hold_out
 from core.tokens.shards import shard_name, write_whole
-from core.tokens.units import Pulse, Unit, UnitRecord, Workbench, run_unit
+from core.tokens.units import BATCH, Pulse, Unit, UnitRecord, Workbench, run_unit
 
 _FOLDER = ".units"
 _DOUBT = "doubt"
@@ -17,7 +17,8 @@ _FEWEST, _MOST, _PARTS = 128, 4096, 64
 
 
 def units_of(selection: Selection, shard_size: int | None = None) -> list[Unit]:
-    """The selection cut into units, training ones first: a 64th each, but 128 to 4,096 conversations, whatever the number of workers.
+    """The selection cut into units, training ones first: a 64th each in whole batches, but 128 to 4,096
+    conversations, whatever the number of workers.
 
     `shard_size`: conversations per training unit, and so per shard, instead.
     """
@@ -84,5 +85,10 @@ def _mark(folder: Path, unit: Unit) -> Path:
 
 
 def _cuts(count: int, size: int | None = None) -> list[slice]:
-    size = size or min(max(-(-count // _PARTS), _FEWEST), _MOST)
+    size = size or _size(-(-count // _PARTS))
     return [slice(start, start + size) for start in range(0, count, size)]
+
+
+def _size(share: int) -> int:
+    """Whole batches, so that none is a small rest, unless there are too few conversations for that."""
+    return _FEWEST if share <= _FEWEST else min(-(-share // BATCH) * BATCH, _MOST)

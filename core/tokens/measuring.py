@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.chat import FastPath, Supervised, Target
@@ -122,7 +121,7 @@ def _summed(shard: Path, index: int, source: Source, picked: npt.NDArray[np.int6
         at = pc.index_in(batch["row_id"], value_set=ids)
         mine = as_numpy(batch["source"].indices) == index
         mine &= ~as_numpy(at.is_null())
-        place = as_numpy(pc.fill_null(at, pa.scalar(0, pa.int32())))[mine]
+        place = as_numpy(pc.fill_null(at, as_arrow(np.zeros(1, np.int32))[0]))[mine]
         for column, values in enumerate((as_numpy(batch["seq_len"]), trained, np.ones(batch.num_rows, np.int64))):
             np.add.at(sums[:, column], place, values[mine])
     return sums

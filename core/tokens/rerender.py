@@ -12,7 +12,7 @@ from core.chat import Target, supervise
 from core.errors import MixdownError
 from core.mix import Recipe
 from core.sources import Library
-from core.sources.arrays import as_arrow
+from core.sources.arrays import as_arrow, texts_as_arrow
 from core.tokens.manifest import Manifest
 from core.tokens.shards import read_shard
 from core.tokens.target import fingerprint, load_target, supervision_of
@@ -74,7 +74,7 @@ def _sample(folder: Path, manifest: Manifest) -> dict[tuple[str, str], set[tuple
         chosen += batch.column("row_id").take(as_arrow(here)).to_pylist()
         seen += batch.num_rows
     found: dict[tuple[str, str], set[tuple[bytes, bytes]]] = {}
-    wanted = pa.array(chosen, pa.string())
+    wanted = texts_as_arrow(chosen)
     for batch in _batches(folder, shards):
         for row in batch.filter(pc.is_in(batch.column("row_id"), wanted)).to_pylist():
             ids, mask = np.array(row["input_ids"], np.int32), np.array(row["loss_mask"], np.bool_)

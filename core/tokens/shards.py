@@ -16,7 +16,7 @@ import numpy.typing as npt
 import orjson
 import pyarrow as pa
 
-from core.sources.arrays import as_arrow, as_numpy
+from core.sources.arrays import as_arrow, as_numpy, texts_as_arrow
 
 STATE_FILE = "state.json"
 INFO_FILE = "dataset_info.json"
@@ -66,7 +66,7 @@ class ShardWriter:
 
     def __init__(self, path: Path, sources: Sequence[str]) -> None:
         self._sink = _HashingFile(path)
-        self._sources = pa.array(sources, pa.string())
+        self._sources = texts_as_arrow(sources)
         self._stream = pa.ipc.new_stream(pa.PythonFile(cast(Any, self._sink), mode="w"), SCHEMA)
 
     def write(self, rows: Sequence[TokenRow]) -> None:
@@ -140,8 +140,8 @@ def _batch(rows: Sequence[TokenRow], sources: pa.StringArray) -> pa.RecordBatch:
         pa.ListArray.from_arrays(offsets, as_arrow(ids)),
         pa.ListArray.from_arrays(offsets, as_arrow(mask)),
         as_arrow(lengths),
-        pa.DictionaryArray.from_arrays(pa.array([row.source for row in rows], pa.int32()), sources),
-        pa.array([row.row_id for row in rows], pa.string()),
+        pa.DictionaryArray.from_arrays(as_arrow(np.array([row.source for row in rows], np.int32)), sources),
+        texts_as_arrow([row.row_id for row in rows]),
     ]
     return pa.record_batch(columns, schema=SCHEMA)
 

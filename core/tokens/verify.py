@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from core.chat import Target
 from core.errors import MixdownError
-from core.sources.arrays import as_numpy
+from core.sources.arrays import as_numpy, text_scalar
 from core.tokens.dropped import DROPPED_FILE, DROPPED_SCHEMA
 from core.tokens.frequencies import FREQUENCIES_FILE, read_frequencies, supervised_counts
 from core.tokens.heldout import HELDOUT_FILE, HELDOUT_SCHEMA, longest_prompt
@@ -224,8 +224,14 @@ def _frequencies(folder: Path, rows: _Rows) -> Iterator[str]:
         yield f"{FREQUENCIES_FILE} is not the count of supervised tokens in the rows"
 
 
+def _whole(path: Path) -> pa.Table:
+    """A Parquet file as a table; `pq.read_table` would import pandas first."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
 def _heldout(folder: Path, manifest: Manifest) -> Iterator[str]:
-    table = pq.read_table(folder / HELDOUT_FILE)
+    table = _whole(folder / HELDOUT_FILE)
     if table.schema.names != HELDOUT_SCHEMA.names or table.schema.types != HELDOUT_SCHEMA.types:
         yield f"{HELDOUT_FILE} has other columns than a set of prompts has"
         return
@@ -247,13 +253,13 @@ def _heldout(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _dropped(folder: Path, manifest: Manifest) -> Iterator[str]:
-    table = pq.read_table(folder / DROPPED_FILE)
+    table = _whole(folder / DROPPED_FILE)
     if table.schema.names != DROPPED_SCHEMA.names or table.schema.types != DROPPED_SCHEMA.types:
         yield f"{DROPPED_FILE} has other columns than a ledger has"
         return
-    trained = table.filter(pc.equal(table["split"], pa.scalar("train")))
+    trained = table.filter(pc.equal(table["split"], text_scalar("train")))
     for source, said in manifest.sources.items():
-        reasons = trained.filter(pc.equal(trained["source"], pa.scalar(source)))["reason"].value_counts().to_pylist()
+        reasons = trained.filter(pc.equal(trained["source"], text_scalar(source)))["reason"].value_counts().to_pylist()
         if {entry["values"]: entry["counts"] for entry in reasons} != said["dropped"]:
             yield f"{DROPPED_FILE} and the manifest count other drops of {source}"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.sources.arrays import as_arrow, as_numpy
+from core.sources.arrays import as_arrow, as_numpy, text_scalar, texts_as_arrow
 
 DTYPES = (np.bool_, np.int32, np.int64, np.uint64, np.float64)
 
@@ -31,4 +31,26 @@ def test_a_missing_value_is_an_error() -> None:
 
 def test_no_pandas_is_needed() -> None:
     code = "import sys, numpy, pyarrow; from core.sources.arrays import *; as_numpy(as_arrow(numpy.arange(3))); assert 'pandas' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@given(st.lists(st.text(), max_size=20))
+def test_texts_are_the_column_that_pyarrow_makes(values: list[str]) -> None:
+    try:
+        wanted = pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        with pytest.raises(UnicodeEncodeError):
+            texts_as_arrow(values)
+        return
+    found = texts_as_arrow(values)
+    found.validate(full=True)
+    assert found.equals(wanted)
+    assert [text_scalar(value).as_py() for value in values] == values
+
+
+def test_tokenizing_and_its_verification_compare_texts_without_pandas() -> None:
+    code = (
+        "import sys, pyarrow.compute as pc; from core.sources.arrays import *; "
+        "pc.equal(texts_as_arrow(['a', 'é']), text_scalar('a')); assert 'pandas' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
