@@ -191,6 +191,10 @@ class _Job:
             watcher.progress(self.live.progress())
 
         waiting = [unit for unit in self.units if not is_done(folder, unit)]
+        if workers > 1 and here and bench.fast.report.encoder == "fastokens":
+            # What the fast path learns and proves in the first unit is then in every copy of this process.
+            run_tasks(waiting[:1], do_unit, open_bench, workers=1, watcher=watcher, progress=progress)
+            waiting = waiting[1:]
         run_tasks(waiting, do_unit, open_bench, workers=workers, watcher=watcher, progress=progress)
 
     def _mismatch(self, folder: Path) -> str | None:
