@@ -4,6 +4,7 @@ It knows the shape and its JSON form. It does not know where a conversation came
 template prints it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -123,6 +124,32 @@ class Conversation:
         if not all(isinstance(turn, str) for turn in pending) or not all(_is_message(message) for message in value["messages"]):
             return None
         return cls.from_json(value)
+
+
+@dataclass(slots=True)
+class Stored:
+    """A conversation as the JSON values of `Conversation.to_json`, which a template takes as they are; not to be changed."""
+
+    messages: list[JSONObject]
+    tools: list[Tool]
+    tools_text: str
+    """the tools as JSON text, for looking whether something stands in them"""
+    pending_user_turns: list[str]
+    source: str = ""
+    row_id: str = ""
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, made anew at every call."""
+        value = {"messages": self.messages, "tools": self.tools, "pending_user_turns": self.pending_user_turns}
+        return Conversation.from_json(value, source=self.source, row_id=self.row_id)
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> "Stored":
+        """The JSON values of a conversation."""
+        messages, tools = messages_json(conversation.messages), list(conversation.tools)
+        text = json.dumps(tools, ensure_ascii=False) if tools else ""
+        return cls(messages, tools, text, list(conversation.pending_user_turns), conversation.source, conversation.row_id)
 
 
 _CONVERSATION_KEYS = {"messages", "tools", "pending_user_turns"}

@@ -12,23 +12,24 @@ from numpy.typing import NDArray
 
 from core.chat.boundary import thinking_args
 from core.chat.choices import Dropped, Supervision
-from core.chat.drafts import chat_of, draft_rows
+from core.chat.drafts import draft_rows
 from core.chat.fast_encoding import FastEncoder, QuickEncoder
 from core.chat.fast_plan import RowPlan
+from core.chat.glue import Exact, glue_of, is_plain, prints_texts_as_they_stand
 from core.chat.kinds import Kind, KindReader
 from core.chat.learned import Composed, Learned
 from core.chat.standing import Shape
 from core.chat.supervision import Supervised, TrainingRow, supervise, supervised_of, unsupervised
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
-from core.conversation import Conversation
+from core.conversation import Conversation, JSONObject, Stored
 
 EVERY = 64
 """One of so many of the first `OFTEN` conversations that took the fast path is made again by the slow one, later one of `RARER` as many.
 
 A conversation made again costs as much as a hundred made fast (12 ms)."""
 
-OFTEN, RARER = 2048, 8
+OFTEN, RARER = 2048, 16
 
 FIRST = 32
 """Kinds of conversation that were put together from what is known are checked on their first row, up to so many kinds."""
@@ -63,7 +64,7 @@ class _Waiting:
     """A conversation of the batch whose rows are rendered. `place`: where it stands in the batch."""
 
     place: int
-    conversation: Conversation
+    chat: Stored
     shape: Shape
     composed: Composed
 
@@ -82,10 +83,14 @@ class FastPath:
         is_marker = np.zeros(target.encoder.vocab_size + 1, np.bool_)
         is_marker[list(target.encoder.added)] = True
         self._learned = Learned(supervision, is_marker)
+        as_they_stand = self._renderer is not None and prints_texts_as_they_stand(target.template, self._printed)
+        self._exact = Exact.of(target.template) if as_they_stand else None
         self._shapes: dict[Kind, tuple[Shape, Composed | None]] = {}
         self._given = 0
         self._first_fast: int | None = None
         self._composed = 0
+        self._believed = self._doubtful = False
+        """Whether a chat was put together from its texts without being rendered, and whether one was then seen to come out otherwise."""
         self._stopped: str | None = None
         self._report = FastReport("", "", [] if self._renderer else [str(renderer)])
 
@@ -105,26 +110,27 @@ class FastPath:
         """Leave everything to the slow path from here on."""
         self._stopped = self._stopped or "the fast path was not asked"
 
-    def supervise_batch(self, conversations: Sequence[Conversation]) -> list[Supervised]:
+    def supervise_batch(self, conversations: Sequence[Conversation | Stored]) -> list[Supervised]:
         """What became of each conversation, in their order; equal to `supervise` on each of them.
 
         `input_ids` (int32) and `loss_mask` (bool) of the rows are views into two flat arrays of the batch. A few hundred
         conversations at a time are enough. Never raises for what a conversation holds. Look at `report.invalid_since` afterwards.
         """
+        chats = [one if isinstance(one, Stored) else Stored.of(one) for one in conversations]
         made: list[Supervised | None] = []
         texts: list[str] = []
         waiting: list[_Waiting] = []
         precise = self._learned.precise
-        for place, conversation in enumerate(conversations):
-            kind = None if self._stopped else self._kinds.of(conversation)
-            shape, composed = (None, None) if kind is None else self._composed_for(kind, conversation)
-            rendered = None if composed is None else self._rendered(conversation, composed)
+        for place, chat in enumerate(chats):
+            kind = None if self._stopped else self._kinds.of(chat)
+            shape, composed = (None, None) if kind is None else self._composed_for(kind, chat)
+            rendered = None if composed is None else self._rendered(chat, composed)
             if shape is not None and composed is not None and rendered is not None:
-                waiting.append(_Waiting(place, conversation, shape, composed))
+                waiting.append(_Waiting(place, chat, shape, composed))
                 texts += rendered
                 made.append(None)
             else:
-                made.append(self._slow(conversation, shape))
+                made.append(self._slow(chat, shape))
         if texts:
             trusted = self._encoder.name if isinstance(self._encoder, FastEncoder) else None
             self._mask(texts, waiting, made)
@@ -133,18 +139,20 @@ class FastPath:
         closer = self._learned.precise is not precise
         if closer:
             self._shapes.clear()
+        if closer or self._doubtful:
             self._invalidate()
-        if closer or self._stopped is not None:
+        if closer or self._doubtful or self._stopped is not None:
             for one in waiting:
-                made[one.place] = supervise(one.conversation, self.target, self.supervision)
-        self._given += len(conversations)
+                made[one.place] = supervise(one.chat.conversation, self.target, self.supervision)
+            self._doubtful = False
+        self._given += len(chats)
         return [one for one in made if one is not None]
 
-    def _composed_for(self, kind: Kind, conversation: Conversation) -> tuple[Shape, Composed | None]:
+    def _composed_for(self, kind: Kind, chat: Stored) -> tuple[Shape, Composed | None]:
         found = self._shapes.get(kind)
         if found is not None and found[1] is not None:
             return found
-        shape = found[0] if found is not None else self._shape(kind, conversation)
+        shape = found[0] if found is not None else self._shape(kind, chat.conversation)
         if len(self._shapes) >= _KEPT:
             self._shapes.clear()
         self._shapes[kind] = found = shape, self._learned.compose(shape)
@@ -153,8 +161,9 @@ class FastPath:
     def _shape(self, kind: Kind, conversation: Conversation) -> Shape:
         return Shape(kind, conversation, self.target.template, self.supervision, self._learned.settings)
 
-    def _slow(self, conversation: Conversation, shape: Shape | None) -> Supervised:
+    def _slow(self, chat: Stored, shape: Shape | None) -> Supervised:
         self._report.slow += 1
+        conversation = chat.conversation
         if shape is None:
             return supervise(conversation, self.target, self.supervision)
         drafts, dropped = draft_rows(conversation, self.target, self.supervision)
@@ -162,13 +171,38 @@ class FastPath:
             self._shapes.clear()
         return supervised_of(conversation, drafts, dropped, self.supervision)
 
-    def _rendered(self, conversation: Conversation, composed: Composed) -> list[str] | None:
+    def _rendered(self, chat: Stored, composed: Composed) -> list[str] | None:
+        joined = self._joined(chat, composed)
+        if joined is not None and composed.glue is not None and not composed.glue.due():
+            self._believed = True
+            return joined
+        texts = self._render(chat, composed)
+        if joined is not None and texts != joined:
+            self._exact = None  # from here on every chat is rendered
+            self._report.reasons.append("the template prints a text otherwise than it stands")
+            self._doubtful = self._believed
+        return texts
+
+    def _joined(self, chat: Stored, composed: Composed) -> list[str] | None:
+        """The texts of a plain chat put together without rendering, where the template prints every text as it stands."""
+        if self._exact is None or composed.plan.accepted is not None or chat.tools or not is_plain(chat.messages):
+            return None
+        if not composed.glue_tried:
+            composed.glue_tried = True
+            composed.glue = glue_of(chat.messages, composed.plan.renders, self._printed, self._exact)
+        return None if composed.glue is None else composed.glue.joined(chat.messages)
+
+    def _printed(self, messages: Sequence[JSONObject], count: int, setting: bool | None) -> str | None:
+        """minijinja's render of a conversation without tools."""
+        ready = None if self._renderer is None else self._renderer.ready(messages, None)
+        return None if self._renderer is None or ready is None else self._renderer.printed(ready, count, False, thinking_args(setting))
+
+    def _render(self, chat: Stored, composed: Composed) -> list[str] | None:
         plan = composed.plan
-        messages, tools = chat_of(conversation)
-        ready = None if self._renderer is None else self._renderer.ready(messages, tools)
+        messages, tools = chat.messages, chat.tools or None
+        ready = None if self._renderer is None else self._renderer.ready(messages, tools, chat.tools_text)
         texts: list[str] = []
-        wanted = [(row.count, row.enable_thinking) for row in plan.rows]
-        for count, setting in wanted if plan.accepted is None else [*wanted, plan.accepted]:
+        for count, setting in plan.renders:
             args = thinking_args(setting)
             text = None if self._renderer is None or ready is None else self._renderer.printed(ready, count, False, args)
             if text is None:
@@ -177,7 +211,7 @@ class FastPath:
                 except TemplateRefused:
                     return None
             texts.append(text)
-        return texts[: len(wanted)]
+        return texts[: len(plan.rows)]
 
     def _mask(self, texts: list[str], waiting: list[_Waiting], made: list[Supervised | None]) -> None:
         """Encode the texts and fill in what became of the waiting conversations."""
@@ -185,10 +219,10 @@ class FastPath:
         text = 0
         for one in waiting:
             plan = one.composed.plan
-            fast = batch.rows(one.conversation.row_id, text, plan.rows, [*plan.dropped], self.supervision)
+            fast = batch.rows(one.chat.row_id, text, plan.rows, [*plan.dropped], self.supervision)
             text += len(plan.rows)
             if fast is None:
-                made[one.place] = self._slow(one.conversation, one.shape)
+                made[one.place] = self._slow(one.chat, one.shape)
                 continue
             made[one.place] = fast
             self._report.fast += 1
@@ -203,13 +237,13 @@ class FastPath:
                 made[one.place] = self._checked(one, fast, self._quick)
 
     def _checked(self, one: _Waiting, fast: Supervised, target: Target) -> Supervised:
-        slow = supervise(one.conversation, target, self.supervision)
+        slow = supervise(one.chat.conversation, target, self.supervision)
         self._report.checked += 1
         if same(fast, slow):
             for lesson in one.composed.lessons:
                 lesson.trusted = True
         elif one.composed.trusted:
-            self._stopped = f"the fast path gave another row than the slow one for {one.conversation.row_id or 'a conversation'}"
+            self._stopped = f"the fast path gave another row than the slow one for {one.chat.row_id or 'a conversation'}"
             self._invalidate()
         else:
             for lesson in one.composed.lessons:
@@ -254,7 +288,10 @@ class _Batch:
                 dropped.append(Dropped(row.turn, "too_long", f"{length:,} tokens, {limit:,} are the limit."))
                 continue
             cutting = start + limit
-            earliest = min([begin for _, begin, last in parts if begin < last], default=None)
+            earliest = None
+            for _, begin, last in parts:
+                if begin < last and (earliest is None or begin < earliest):
+                    earliest = begin
             if earliest is None or earliest >= cutting:
                 dropped.append(unsupervised(row.turn, None if earliest is None else earliest - start, limit))
                 continue

@@ -6,6 +6,7 @@ row each edge proves itself or the row is left to the slow path. It knows tokens
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,11 @@ class Plan:
     rows: tuple[RowPlan, ...]
     dropped: tuple[Dropped, ...]
     accepted: tuple[int, bool | None] | None = None
+
+    @cached_property
+    def renders(self) -> tuple[tuple[int, bool | None], ...]:
+        """How many messages under which thinking setting are rendered, in this order: every row's, then what must be accepted."""
+        return *((row.count, row.enable_thinking) for row in self.rows), *([] if self.accepted is None else [self.accepted])
 
 
 def learn_part(

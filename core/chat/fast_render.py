@@ -34,7 +34,7 @@ class Ready(NamedTuple):
     """A conversation as `FastRenderer.printed` takes it; `name`: which of the template's sources prints it."""
 
     name: str
-    messages: list[JSONObject]
+    messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Tool] | None
 
 
@@ -85,12 +85,24 @@ class FastRenderer:
         ready = self.ready(messages, tools)
         return None if ready is None else self.printed(ready, len(messages), add_generation_prompt, args)
 
-    def ready(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None) -> Ready | None:
-        """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it."""
-        if any("tool_calls" in message and holds_float(message["tool_calls"]) for message in messages) or holds_float(tools):
-            return None  # a float on its own comes back from minijinja as another number's text (1.0 as 1, 1e20 as its digits)
+    def ready(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, tools_text: str | None = None
+    ) -> Ready | None:
+        """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it.
+
+        `tools_text`: the tools as JSON, where that is at hand.
+        """
+        plain = True
+        for message in messages:
+            if len(message) != 2 or type(message["content"]) is not str:
+                plain = False
+                if "tool_calls" in message and holds_float(message["tool_calls"]):
+                    return None  # a float on its own comes back from minijinja as another number's text (1.0 as 1, 1e20 as its digits)
+        if tools and (tools_text is None or _MAYBE_FLOAT.search(tools_text)) and holds_float(tools):
+            return None
         name = "tool_use" if tools and "tool_use" in self._template.sources else "default"
-        return Ready(name, template_messages(messages), tools or None)
+        # No template can change what it is given here, so messages of a role and a text alone need no copy.
+        return Ready(name, messages if plain else template_messages(messages), tools or None)
 
     def printed(self, ready: Ready, count: int, add_generation_prompt: bool, args: Mapping[str, Any]) -> str | None:
         """The text of the first `count` messages, None where Jinja2 has to say."""
@@ -120,6 +132,10 @@ def probe_chats() -> Iterator[tuple[list[JSONObject], list[Tool] | None]]:
         yield [user("x"), calling({"word": value}, {"a": "b", "deep": {"c": value}}), result("x"), result("y", 1), answer("z")], [TOOL]
 
 
+_MAYBE_FLOAT = re.compile(r"\d(?:\.\d|[eE][-+\d])")
+"""Stands in the JSON text of every float."""
+
+
 def holds_float(value: object) -> bool:
     """Whether a float stands anywhere in a JSON value."""
     if type(value) is dict:
@@ -129,7 +145,12 @@ def holds_float(value: object) -> bool:
     return type(value) is float
 
 
+_DUMPS = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _to_json(value: Any, indent: int | None = None, **options: Any) -> str:
+    if indent is None and not options:
+        return _DUMPS(value)  # json.dumps makes an encoder at every call
     return json.dumps(value, **{"ensure_ascii": False, "indent": indent, **options})
 
 

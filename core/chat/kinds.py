@@ -10,7 +10,7 @@ import jinja2.nodes
 from core.chat.choices import Supervision
 from core.chat.encoding import UnencodableText, checked
 from core.chat.target import Target
-from core.conversation import Conversation, Message
+from core.conversation import JSONObject, Stored
 
 MessageKind = tuple[str, int, int, bool | None]
 """Role; how much content and reasoning there is in one number; how many tool calls; its training flag where that is a choice."""
@@ -26,6 +26,10 @@ _MADE_BY_NFC = frozenset("K;`")
 """The ASCII characters that NFC makes of others (U+212A, U+037E, U+1FEF); all other ASCII in its output stood in its input."""
 
 
+_WRITTEN_OTHERWISE = ('"', "\\", *map(chr, range(0x20)))
+"""Characters that JSON escapes."""
+
+
 class KindReader:
     """Reads kinds for one target and one set of choices."""
 
@@ -35,16 +39,27 @@ class KindReader:
         self._answers = not supervision.reasoning
         guarded = target.forgeries.guarded
         self._words = tuple(sorted(set(_needles(guarded)) | set(_looked_for(target)), key=lambda word: (len(word), word)))
+        self._plain_words = not any(mark in word for word in self._words for mark in _WRITTEN_OTHERWISE)
         self._plain_normalizer = self._encoder.normalizers <= {"NFC"} and not any(_MADE_BY_NFC & set(word) for word in self._words)
 
-    def of(self, conversation: Conversation) -> Kind | None:
+    def of(self, stored: Stored) -> Kind | None:
         """Its kind; None where a word in it could be a special token, or something that the template looks for."""
         strings: list[str] = []
-        if self._answers and any(message.reasoning_content and message.content[:1].isspace() for message in conversation.messages):
-            return None  # where the answer begins depends on how its blanks are merged with what stands before
-        kinds = tuple([self._message(message, strings) for message in conversation.messages])
-        if conversation.tools:
-            _collect(conversation.tools, strings)
+        kinds: list[MessageKind] = []
+        for message in stored.messages:
+            if len(message) == 2:  # role and content
+                content = message["content"]
+                strings.append(content)
+                kinds.append((message["role"], 0 if not content else 2 if content.isspace() else 1, 0, None))
+            else:
+                kinds.append(self._kind(message, strings))
+                if self._answers and message.get("reasoning_content") and message["content"][:1].isspace():
+                    return None  # where the answer begins depends on how its blanks are merged with what stands before
+        if stored.tools:
+            if self._plain_words and "\\u" not in stored.tools_text:
+                strings.append(stored.tools_text)  # JSON writes such words as they are
+            else:
+                _collect(stored.tools, strings)
         text = "\n".join(strings)
         for word in self._words:
             if word in text:
@@ -56,24 +71,24 @@ class KindReader:
                 return None
             if not self._plain_normalizer and any(word in text for word in self._words):
                 return None
-        return bool(conversation.tools), kinds
+        return bool(stored.tools), tuple(kinds)
 
-    def _message(self, message: Message, strings: list[str]) -> MessageKind:
-        content, reasoning = message.content, message.reasoning_content
+    def _kind(self, message: JSONObject, strings: list[str]) -> MessageKind:
+        content, reasoning = message["content"], message.get("reasoning_content")
         strings.append(content)
         shape = 0 if not content else 2 if content.isspace() else 1
         if reasoning is not None:
             strings.append(reasoning)
             shape += 3 if not reasoning else 6 if reasoning.isspace() else REASONS
-        calls = message.tool_calls
+        calls = message.get("tool_calls") or ()
         for call in calls:
-            strings += (call.id, call.name)
-            _collect(call.arguments, strings)
-        if message.tool_call_id is not None:
-            strings.append(message.tool_call_id)
-        if message.name is not None:
-            strings.append(message.name)
-        return message.role, shape, len(calls), message.train if self._flags else None
+            function = call["function"]
+            strings += (call["id"], function["name"])
+            _collect(function["arguments"], strings)
+        for name in ("tool_call_id", "name"):
+            if message.get(name) is not None:
+                strings.append(message[name])
+        return message["role"], shape, len(calls), message.get("train") if self._flags else None
 
 
 def _collect(value: object, strings: list[str]) -> None:

@@ -15,6 +15,7 @@ from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import Draft
 from core.chat.encoding import UnencodableText
 from core.chat.fast_plan import PartPlan, Plan, RowPlan, learn_part
+from core.chat.glue import Glue
 from core.chat.parts import Text
 from core.chat.standing import SeenSettings, Shape, Standing
 from core.chat.template import TemplateRefused
@@ -48,12 +49,14 @@ class Lesson:
 
 @dataclass
 class Composed:
-    """A plan put together from lessons. `seen`: whether it was used."""
+    """A plan put together from lessons. `seen`: whether it was used. `glue`: how its plain chats are put together, once that was tried."""
 
     plan: Plan
     lessons: list[Lesson]
     trusted: bool = False
     seen: bool = False
+    glue: Glue | None = None
+    glue_tried: bool = False
 
     def check_trust(self) -> bool:
         """Whether every lesson is trusted."""

@@ -4,7 +4,7 @@ Mask first, truncate after: what is cut was already decided. It does not know ho
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,7 @@ class DegenerateMask(MixdownError):
     """The masks over a source train on nothing, or on everything."""
 
 
-@dataclass(frozen=True)
-class TrainingRow:
+class TrainingRow(NamedTuple):
     """One row of the dataset. `row`: the conversation's row id. `turn`: message index of its only trained turn, None if the
     row is the whole conversation. `input_ids` int32 and `loss_mask` bool, both `[tokens]`. `truncated`: tokens were cut off.
     `history_rewritten`: some turn stands in it with a history other than the server's. `cut_turn`: message index of the trained
@@ -39,8 +38,7 @@ class TrainingRow:
     shortened: bool = False
 
 
-@dataclass(frozen=True)
-class Supervised:
+class Supervised(NamedTuple):
     """What became of one conversation."""
 
     rows: list[TrainingRow]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.conversation import Conversation
+from core.conversation import Conversation, Stored
 from core.sources import shelf
 from core.sources.arrays import text_scalar
 from core.sources.computed import FOLDER as COMPUTED
@@ -22,7 +22,7 @@ from core.sources.origin import Origin
 from core.sources.parts import DamagedLibrary, Group, Parts
 from core.sources.query import Bin, Filters, Page, all_matching_rows, histogram, matching_rows, quarantined_numbers
 from core.sources.statistics import Statistics
-from core.sources.stored import CONVERSATIONS, INDEX, QUARANTINE, QUARANTINE_RAW, RAW, SEARCH, StoredRow, conversation_of
+from core.sources.stored import CONVERSATIONS, INDEX, QUARANTINE, QUARANTINE_RAW, RAW, SEARCH, StoredRow, conversation_of, stored_of
 from core.sources.text import loads
 from core.workspace import Workspace
 
@@ -120,12 +120,16 @@ class Source:
 
     def conversations(self, rows: Sequence[int]) -> Iterator[Conversation]:
         """The conversations of several rows, in the order asked for; a few hundred in memory. Raises `IndexError` as `conversation`."""
+        return (stored.conversation for stored in self.as_stored(rows))
+
+    def as_stored(self, rows: Sequence[int]) -> Iterator[Stored]:
+        """The same as the JSON values they are stored as, at a tenth of the cost."""
         for start in range(0, len(rows), _AT_ONCE):
             part = rows[start : start + _AT_ONCE]
-            names = self._index.values("row_id", part)
-            columns = (self._conversations.values(column, part) for column in ("messages", "tools", "pending"))
+            names = self._index.texts("row_id", part)
+            columns = (self._conversations.texts(column, part) for column in CONVERSATIONS.schema.names)
             for name, messages, tools, pending in zip(names, *columns, strict=True):
-                yield conversation_of({"messages": messages, "tools": tools, "pending": pending}, self.name, name)
+                yield stored_of(messages, tools, pending, self.name, str(name or b"", "utf-8"))
 
     def stored(self, row: int) -> StoredRow:
         """One row with all that is known of it. Raises `IndexError` where there is none."""

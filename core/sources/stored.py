@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.conversation import Conversation, Tool
+from core.conversation import Conversation, Stored, Tool
 from core.dialects import Outcome
 from core.sources.parts import Group
 from core.sources.text import content_hash, dumps, loads, prompt_hash, quick_loads, readable_text, search_key
@@ -58,7 +58,7 @@ QUARANTINE_RAW = Group("quarantine_raw", RAW.schema, compressed=True)
 KEPT_GROUPS = (INDEX, CONVERSATIONS, SEARCH, RAW)
 QUARANTINE_GROUPS = (QUARANTINE, QUARANTINE_RAW)
 
-_NUMBERS = '"tool_calls"'
+_NUMBERS = b'"tool_calls"'
 """Only the arguments of calls can hold a number, and so one that is too long."""
 _EXCERPT = 300
 _RAW_LIMIT = 1024 * 1024
@@ -130,10 +130,14 @@ def row_id(source: str, position: int) -> str:
 
 def conversation_of(record: dict[str, Any], source: str, name: str) -> Conversation:
     """The conversation of a `CONVERSATIONS` record; `name` is its row_id."""
-    tools: list[Tool] = loads(record["tools"]) if record["tools"] else []
-    value = {
-        "messages": loads(record["messages"]) if _NUMBERS in record["messages"] else quick_loads(record["messages"]),
-        "tools": tools,
-        "pending_user_turns": loads(record["pending"]) if record["pending"] else (),
-    }
-    return Conversation.from_json(value, source=source, row_id=name)
+    texts = (None if record[column] is None else record[column].encode() for column in CONVERSATIONS.schema.names)
+    return stored_of(*texts, source, name).conversation
+
+
+def stored_of(messages: bytes | None, tools: bytes | None, pending: bytes | None, source: str, name: str) -> Stored:
+    """A conversation from the UTF-8 of its `CONVERSATIONS` columns; `name` is its row_id."""
+    written = messages or b"[]"
+    value = loads(written.decode()) if _NUMBERS in written else quick_loads(written)
+    offered = "" if tools is None else tools.decode()
+    asked: list[Tool] = loads(offered) if offered else []
+    return Stored(value, asked, offered, loads(pending.decode()) if pending else [], source, name)

@@ -29,8 +29,8 @@ def loads(text: str) -> Any:
     return quick_loads(text) if _LONG_NUMBER.search(text) is None else json.loads(text)
 
 
-def quick_loads(text: str) -> Any:
-    """The same for text without integers of 19 digits and more, which come out as floats."""
+def quick_loads(text: str | bytes) -> Any:
+    """The same for text (or its UTF-8) without integers of 19 digits and more, which come out as floats."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:  # a lone surrogate, or nested deeper than it goes

@@ -76,7 +76,7 @@ class Meter:
         for start in range(0, len(missing), SAVED_EVERY):
             part = missing[start : start + SAVED_EVERY]
             found: list[tuple[int, int, int]] = []
-            conversations = iter(source.conversations(part.tolist()))
+            conversations = iter(source.as_stored(part.tolist()))
             while batch := list(islice(conversations, BATCH)):
                 found += [_figures(made) for made in self._fast.supervise_batch(batch)]
                 done = start + len(found)

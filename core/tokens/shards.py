@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class TokenRow:
+class TokenRow(NamedTuple):
     """One row of a dataset: ids int32 `[T]`, mask bool `[T]`, the index of its source and its row id."""
 
     input_ids: npt.NDArray[np.int32]

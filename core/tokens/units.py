@@ -15,9 +15,9 @@ import orjson
 import pyarrow.compute as pc
 
 from core.chat import FastPath, Supervised, Supervision, Target
-from core.conversation import Conversation
+from core.conversation import Conversation, Stored
 from core.mix import Recipe
-from core.sources import Library
+from core.sources import Library, Source
 from core.sources.arrays import as_arrow
 from core.tokens.frequencies import supervised_counts
 from core.tokens.manifest import SourceCounts
@@ -133,6 +133,8 @@ class Workbench:
     supervision: Supervision
     seed: int
     fast: FastPath
+    opened: dict[str, Source] = field(default_factory=dict)
+    """Sources that some unit has read from: opened once, as that takes longer the larger they are."""
 
     @classmethod
     def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path, encoder: Encoder = "auto") -> "Workbench":
@@ -143,21 +145,29 @@ class Workbench:
             fast.stop()
         return cls(folder, tuple(names), Library(workspace), target, supervision, recipe.seed, fast)
 
-    def batches(self, unit: Unit) -> Iterator[tuple[list[int], list[Conversation]]]:
+    def source(self, index: int) -> Source:
+        """The source of a name's index as it was when it was first asked for."""
+        name = self.names[index]
+        if name not in self.opened:
+            self.opened[name] = self.library.source(name)
+        return self.opened[name]
+
+    def batches(self, unit: Unit) -> Iterator[tuple[list[int], list[Stored]]]:
         """Indices of the sources and conversations in the unit's order, a batch at a time, each source's part of it read at once."""
-        sources = {index: self.library.source(self.names[index]) for index in sorted(set(unit.source.tolist()))}
+        sources = {index: self.source(index) for index in sorted(set(unit.source.tolist()))}
         for start in range(0, len(unit.row), BATCH):
             source, row = unit.source[start : start + BATCH], unit.row[start : start + BATCH]
-            found: dict[int, Conversation] = {}
+            found: dict[int, Stored] = {}
             for index, places in groupby(np.lexsort((row, source)).tolist(), key=source.__getitem__):
                 at = list(places)
-                found.update(zip(at, sources[int(index)].conversations(row[at].tolist()), strict=True))
+                found.update(zip(at, sources[int(index)].as_stored(row[at].tolist()), strict=True))
             yield source.tolist(), [found[place] for place in range(len(row))]
 
     def conversations(self, unit: Unit) -> Iterator[tuple[int, Conversation]]:
         """(index of the source, conversation) in the unit's order."""
-        for indices, conversations in self.batches(unit):
-            yield from zip(indices, conversations, strict=True)
+        for indices, stored in self.batches(unit):
+            for index, one in zip(indices, stored, strict=True):
+                yield index, one.conversation
 
 
 def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
@@ -168,18 +178,20 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
     shard = ShardWriter(bench.folder / unit.file, bench.names)
     before = means_of(bench.fast)
     waiting: list[TokenRow] = []
-    for indices, conversations in bench.batches(unit):
+    for indices, stored in bench.batches(unit):
         rows: list[TokenRow] = []
-        for index, conversation, made in zip(indices, conversations, bench.fast.supervise_batch(conversations), strict=True):
+        for index, one, made in zip(indices, stored, bench.fast.supervise_batch(stored), strict=True):
             _count(counts[index], made)
-            rows += [TokenRow(row.input_ids, row.loss_mask, index, conversation.row_id) for row in made.rows]
-            drops += _drops(bench.names[index], conversation.row_id, made)
-        _count_tokens(frequencies, rows)
+            for row in made.rows:
+                rows.append(TokenRow(row.input_ids, row.loss_mask, index, one.row_id))
+            if made.dropped:
+                drops += _drops(bench.names[index], one.row_id, made)
+        _count_tokens(frequencies, rows, counts)
         waiting += rows
         while len(waiting) >= ROWS:
             shard.write(waiting[:ROWS])
             del waiting[:ROWS]
-        pulse(len(conversations))
+        pulse(len(stored))
     shard.write(waiting)
     frequent = np.flatnonzero(frequencies)
     return UnitRecord(
@@ -209,7 +221,7 @@ def _since(before: Means, now: Means) -> Means:
 def _repaired(unit: Unit, bench: Workbench) -> dict[str, int]:
     counts = {}
     for index in sorted(set(unit.source.tolist())):
-        source = bench.library.source(bench.names[index])
+        source = bench.source(index)
         if not source.ledger.repaired:
             counts[source.name] = 0
             continue
@@ -230,15 +242,21 @@ def _count(tally: dict[str, Any], made: Supervised) -> None:
     tally["kept"] += bool(made.rows)
     tally["rows"] += len(made.rows)
     for row in made.rows:
-        tally["tokens"] += len(row.input_ids)
-        tally["trainable_tokens"] += int(np.count_nonzero(row.loss_mask))
-        tally["truncated"] += bool(row.truncated)
-        tally["history_rewritten"] += bool(row.history_rewritten)
+        tally["truncated"] += row.truncated
+        tally["history_rewritten"] += row.history_rewritten
     for drop in made.dropped:
         tally["dropped"][drop.reason] = tally["dropped"].get(drop.reason, 0) + 1
 
 
-def _count_tokens(frequencies: npt.NDArray[np.int64], rows: Sequence[TokenRow]) -> None:
-    if rows:
-        ids, mask = np.concatenate([row.input_ids for row in rows]), np.concatenate([row.loss_mask for row in rows])
-        frequencies += supervised_counts(ids, mask, len(frequencies))
+def _count_tokens(frequencies: npt.NDArray[np.int64], rows: Sequence[TokenRow], counts: dict[int, dict[str, Any]]) -> None:
+    """Add the rows' tokens to the supervised ones by id, and to the figures of their sources."""
+    if not rows:
+        return
+    ids, mask = np.concatenate([row.input_ids for row in rows]), np.concatenate([row.loss_mask for row in rows])
+    frequencies += supervised_counts(ids, mask, len(frequencies))
+    lengths = np.fromiter((len(row.input_ids) for row in rows), np.int64, len(rows))
+    trained = np.add.reduceat(mask, np.cumsum(lengths) - lengths, dtype=np.int64)
+    sources = np.fromiter((row.source for row in rows), np.int64, len(rows))
+    for index in np.unique(sources).tolist():
+        counts[index]["tokens"] += int(lengths[sources == index].sum())
+        counts[index]["trainable_tokens"] += int(trained[sources == index].sum())

@@ -207,7 +207,7 @@ def test_the_fast_and_the_slow_path_give_the_same_bytes(two_sources, recipe, tmp
     fast = tokenize(two_sources, recipe, tmp_path / "fast").to_json()
     assert fast["paths"]["fast"] > fast["paths"]["slow"] > 0
     assert (fast["renderer"], fast["encoder"], fast["fallbacks"]) == ("minijinja", "fastokens", [])
-    monkeypatch.setattr(FastPath, "supervise_batch", lambda self, batch: [supervise(one, self.target, self.supervision) for one in batch])
+    monkeypatch.setattr(FastPath, "supervise_batch", lambda self, batch: [supervise(one.conversation, self.target, self.supervision) for one in batch])
     tokenize(two_sources, recipe, tmp_path / "slow", encoder="hf")
     assert content(tmp_path / "fast") == content(tmp_path / "slow")
 
@@ -285,7 +285,7 @@ def test_a_run_stopped_after_a_wrong_row_resumes_without_the_fast_path(two_sourc
 
 def test_a_source_trained_on_whole_is_an_error(two_sources, recipe, tmp_path, monkeypatch):
     def everything(path, batch):
-        made = [supervise(one, path.target, path.supervision) for one in batch]
+        made = [supervise(one.conversation, path.target, path.supervision) for one in batch]
         for one in made:
             for row in one.rows:
                 row.loss_mask[:] = True
