@@ -25,7 +25,7 @@ class SlotCounts:
     @torch.no_grad()
     def of(cls, said: Tensor, choices: Tensor, valid: Tensor) -> Self:
         """Count tokens said, [valid slots] in the order of valid bool [..., slots], against choices int64 [..., slots]."""
-        correct = torch.zeros_like(valid).masked_scatter_(valid, said == choices[valid]).flatten(0, -2)
+        correct = right_slots(said, choices, valid).flatten(0, -2)
         flat = valid.flatten(0, -2)
         return cls(
             right=tuple(correct.sum(0).tolist()),
@@ -71,3 +71,8 @@ class SlotCounts:
             f"accuracy_{slot + 1}": right / all_ for slot, (right, all_) in enumerate(zip(self.right, self.valid, strict=True)) if all_
         }
         return {"acceptance": self.acceptance, **shares}
+
+
+def right_slots(said: Tensor, choices: Tensor, valid: Tensor) -> Tensor:
+    """Bool [..., slots]: which slots are valid and say their choice; arguments as `SlotCounts.of` takes them."""
+    return torch.zeros_like(valid).masked_scatter_(valid, said == choices[valid])

@@ -1,6 +1,7 @@
 """Training batches: some conversations of similar length, some anchors in each, and what the drafter should say there.
 
-A batch depends on seed and step only, so any step can be made again. It knows neither models nor losses.
+A batch depends on the seed, the step, and on where the rounds of its conversations ended when they were last drafted: so most anchors stand
+where rounds begin in decoding, which is behind what is hard to draft, and not anywhere in the text. It knows neither models nor losses.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,8 @@ class Batch:
     asked where slots should say the data's tokens)"""
     finals: Tensor | None = None
     """[valid slots, hidden] bfloat16, the target's states before its final norm that the slots' tokens are said from, where asked for"""
+    places: tuple[int, ...] = ()
+    """[conversations], their numbers in the step, which all of its parts share"""
 
     def to(self, device: torch.device) -> "Batch":
         """The batch on a device."""
@@ -69,10 +72,17 @@ class AnchorBatches:
         anchors: int,
         block_size: int,
         seed: int,
+        anywhere: float = 1.0,
         tokens: bool = False,
         finals: bool = False,
     ) -> None:
-        """With `tokens` slots should say the data's tokens, with `finals` batches hold the states that the target speaks from."""
+        """With `tokens` slots should say the data's tokens, with `finals` batches hold the states that the target speaks from.
+
+        `anywhere`: the share of anchors (0 to 1) that are drawn anew each time; the others go on where `follow` says.
+        """
+        self._anywhere = anywhere
+        self.following = torch.full((len(rows), anchors), -1, dtype=torch.int32)
+        """[rows, anchors], places in each row behind what was accepted when it was drafted last; -1 where that is not known"""
         self._rows = rows
         self._tokens, self._finals = tokens, finals
         self._states = states
@@ -96,16 +106,30 @@ class AnchorBatches:
 
     def step(self, number: int, rank: int = 0, ranks: int = 1) -> list[Batch]:
         """The batch of a step, counted from 0, in parts of `PART` conversations of about equal weight; of them those of one process."""
-        epoch, place = divmod(number, self.per_epoch)
-        rows = self._epoch(epoch)[place]
+        rows = self._rows_of(number)
         parts = -(-len(rows) // PART)
-        return [self._draw(rows[part::parts], np.random.default_rng((self._seed, 1, number, part))) for part in range(rank, parts, ranks)]
+        return [
+            replace(
+                self._draw(rows[part::parts], np.random.default_rng((self._seed, 1, number, part)), self._anywhere),
+                places=tuple(range(part, len(rows), parts)),
+            )
+            for part in range(rank, parts, ranks)
+        ]
+
+    def follow(self, number: int, behind: Tensor) -> None:
+        """Learn where the rounds of a step ended: `behind` int [conversations, anchors], as `following`; needed for a step before the next."""
+        rows = self._rows_of(number)
+        self.following[torch.from_numpy(rows)] = behind[: len(rows)].to(torch.int32)
+
+    def _rows_of(self, number: int) -> NDArray[np.int64]:
+        epoch, place = divmod(number, self.per_epoch)
+        return self._epoch(epoch)[place]
 
     def in_order(self) -> Iterator[Batch]:
         """All rows once in parts, with the same anchors every time."""
         rows = self.usable[np.argsort(self._lengths[self.usable], kind="stable")]
         for place, start in enumerate(range(0, len(rows), PART)):
-            yield self._draw(rows[start : start + PART], np.random.default_rng((self._seed, 2, place)))
+            yield self._draw(rows[start : start + PART], np.random.default_rng((self._seed, 2, place)), 1.0)
 
     def _epoch(self, epoch: int) -> list[NDArray[np.int64]]:
         """All rows once in random batches of similar length, in random order."""
@@ -122,12 +146,14 @@ class AnchorBatches:
         """Consecutive batches; the last may be smaller."""
         return [rows[start : start + self._conversations] for start in range(0, len(rows), self._conversations)]
 
-    def _draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Batch:
-        """Anchors for the rows: one from each of `anchors` equal parts of a row's possible places, so they spread over it."""
+    def _draw(self, rows: NDArray[np.int64], rng: np.random.Generator, anywhere: float) -> Batch:
+        """Anchors for the rows: one from each of `anchors` equal parts of a row's possible places, or where rounds go on."""
         first, count = self._bounds[rows], self._bounds[rows + 1] - self._bounds[rows]
         parts = (np.arange(self._anchors) + rng.random((len(rows), self._anchors))) / self._anchors
         picked = np.minimum((parts * count[:, None]).astype(np.int64), count[:, None] - 1)
         flat = self._places[first[:, None] + picked]
+        if anywhere < 1:
+            flat = np.sort(np.where(rng.random(flat.shape) < anywhere, flat, self._followed_up(rows, flat)), axis=1)
         repeated = np.zeros(flat.shape, np.bool_)
         repeated[:, 1:] = flat[:, 1:] == flat[:, :-1]
         slots = np.arange(1, self._slots + 1)
@@ -150,6 +176,22 @@ class AnchorBatches:
             valid=torch.from_numpy(valid),
             finals=finals,
         )
+
+    def _followed_up(self, rows: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Flat places [rows, anchors] where the rounds of each row go on: those drawn where that is not known or already taken.
+
+        A round that ended with the last possible place goes on at the row's first one.
+        """
+        behind = self.following[torch.from_numpy(rows)].numpy().astype(np.int64)
+        number = np.searchsorted(self._places, self._rows.offsets[rows][:, None] + behind)
+        first, end = self._bounds[rows][:, None], self._bounds[rows + 1][:, None]
+        found = self._places[np.where(number < end, number, first)]
+        found = np.where(behind < 0, -1 - np.arange(self._anchors), found)  # each its own, so that it takes no place
+        order = np.argsort(found, axis=1, kind="stable")
+        ordered = np.take_along_axis(found, order, 1)
+        taken = np.zeros(found.shape, np.bool_)
+        np.put_along_axis(taken, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], 1)
+        return np.where((behind < 0) | taken, drawn, found)
 
     def _read(self, rows: NDArray[np.int64], anchors: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
         """`Batch.features` and `Batch.finals` of anchors at their places in their rows."""

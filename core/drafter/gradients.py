@@ -11,7 +11,7 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
-from core.drafter.accuracy import SlotCounts
+from core.drafter.accuracy import SlotCounts, right_slots
 from core.drafter.batches import Batch
 from core.drafter.loss import draft_loss
 from core.drafter.model import DraftModel
@@ -36,6 +36,10 @@ class Part:
     loss: float
     gradients: tuple[Tensor, ...]
     counts: SlotCounts
+    places: tuple[int, ...]
+    """[conversations], as in the batch"""
+    behind: Tensor
+    """[conversations, anchors] int64: the place in its row where the round after each block begins, -1 for a block that repeats another"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Total:
     loss: float
     slots: int
     counts: SlotCounts
+    behind: Tensor
+    """[conversations, anchors] int64 of all parts, in the order of the step"""
     done: float
     order: Order
 
@@ -78,7 +84,8 @@ def part_of_step(model: DraftModel, ends: TargetEnds, settings: TrainSettings, p
             wanted=_wanted(model, ends, batch, reachable),
         )
     gradients = torch.autograd.grad(loss, parameters)
-    return Part(loss.item(), gradients, count(model, logits, batch))
+    counts, behind = _counted(model, logits, batch)
+    return Part(loss.item(), gradients, counts, batch.places, behind)
 
 
 def in_draft_ids(model: DraftModel, batch: Batch, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,10 +100,13 @@ def in_draft_ids(model: DraftModel, batch: Batch, logits: Tensor) -> tuple[Tenso
     return (model.t2d.cumsum(0) - 1)[batch.choices], reachable, logits[reachable[batch.valid]]
 
 
-def count(model: DraftModel, logits: Tensor, batch: Batch) -> SlotCounts:
-    """How logits of a batch's valid slots match its choices."""
-    said = logits.argmax(-1)
-    return SlotCounts.of(said if model.said is None else model.said[said], batch.choices, batch.valid)
+@torch.no_grad()
+def _counted(model: DraftModel, logits: Tensor, batch: Batch) -> tuple[SlotCounts, Tensor]:
+    """How logits of a batch's valid slots match its choices, and `Part.behind`."""
+    said = logits.argmax(-1) if model.said is None else model.said[logits.argmax(-1)]
+    accepted = right_slots(said, batch.choices, batch.valid).long().cumprod(-1).sum(-1)
+    behind = torch.where(batch.valid[..., 0], batch.anchors + accepted + 1, -1)
+    return SlotCounts.of(said, batch.choices, batch.valid), behind.cpu()
 
 
 @torch.no_grad()
@@ -122,16 +132,20 @@ def add_up(parts: Sequence[Part], done: float, order: Order, model: DraftModel, 
     sizes = [parameter.numel() for parameter in parameters]
     device = parameters[0].device
     slots = settings.block_size - 1
-    # Counts stay exact in float32 up to 16 million blocks a step.
-    flat = torch.zeros(sum(sizes) + 3 + SlotCounts.numbers(slots), device=device)
+    # Counts and places stay exact in float32 up to 16 million.
+    followed = (settings.conversations, settings.anchors)
+    numbers = [sum(sizes), 3 + SlotCounts.numbers(slots), followed[0] * followed[1]]
+    flat = torch.zeros(sum(numbers), device=device)
+    ours, figures, behind = torch.split(flat, numbers)
     for part in parts:
-        figures = torch.tensor([part.loss, 0.0, 0.0, *part.counts.flat()], device=device)
-        flat += torch.cat([*(gradient.reshape(-1) for gradient in part.gradients), figures])
-    flat[sum(sizes) + 1] = done
-    flat[sum(sizes) + 2] = float(order)
-    gradients, figures = torch.split(ranks.total(flat), [sum(sizes), 3 + SlotCounts.numbers(slots)])
-    loss, done, said, *numbers = figures.tolist()
-    counts = SlotCounts.from_flat([round(number) for number in numbers])
+        ours += torch.cat([gradient.reshape(-1) for gradient in part.gradients])
+        figures += torch.tensor([part.loss, 0.0, 0.0, *part.counts.flat()], device=device)
+        behind.view(followed)[list(part.places)] = part.behind.to(device, torch.float32)
+    figures[1] = done
+    figures[2] = float(order)
+    gradients, figures, behind = torch.split(ranks.total(flat), numbers)
+    loss, done, said, *counted = figures.tolist()
+    counts = SlotCounts.from_flat([round(number) for number in counted])
     for parameter, gradient in zip(parameters, torch.split(gradients / sum(counts.valid), sizes), strict=True):
         parameter.grad = gradient.view_as(parameter)
-    return Total(loss, sum(counts.valid), counts, done, Order(round(said)))
+    return Total(loss, sum(counts.valid), counts, behind.view(followed).long().cpu(), done, Order(round(said)))

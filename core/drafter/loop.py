@@ -75,9 +75,11 @@ def fit(
     optimizers = Optimizers(model, settings, ranks)
     standing = Standing()
     if folder is not None and (folder / LAST).is_file():
-        standing, weights, state = load_snapshot(folder / LAST)
+        standing, weights, state, following = load_snapshot(folder / LAST)
         model.load_state_dict(weights)
         optimizers.load(state)
+        if following is not None and following.shape == batches.following.shape:
+            batches.following = following
         standing.done = _still_done(standing, settings)
     lead = _Lead(settings, watcher or Unwatched(), standing, folder) if ranks.leads else None
     measured = _batches(rows, states, sorted(kept_out), settings, measuring=True)
@@ -92,6 +94,7 @@ def fit(
             parts = list(lanes.map(work, batches.step(standing.step, ranks.rank, ranks.count)))
             done, order = lead.decide() if lead else (0.0, Order.GO_ON)
             total = add_up(parts, done, order, model, settings, ranks)
+            batches.follow(standing.step, total.behind)
             norm = optimizers.clip()
             loss = total.loss / total.slots
             if not math.isfinite(loss) or not math.isfinite(norm):
@@ -108,7 +111,7 @@ def fit(
             if total.order is not Order.GO_ON and folder is not None:
                 state = optimizers.state()
                 if lead:
-                    lead.save(model, state)
+                    lead.save(model, state, batches.following)
             if total.order is Order.STOP:
                 raise Cancelled("The run was cancelled.")
     model.eval()
@@ -180,10 +183,10 @@ class _Lead:
             standing.misses += 1
         return self._settings.patience is not None and standing.misses >= self._settings.patience
 
-    def save(self, model: DraftModel, state: dict[str, torch.Tensor]) -> None:
+    def save(self, model: DraftModel, state: dict[str, torch.Tensor], following: torch.Tensor) -> None:
         """Keep a checkpoint."""
         if self._folder is not None:
-            save_snapshot(self._folder, replace(self._standing, seconds=self.seconds()), model.state_dict(), state)
+            save_snapshot(self._folder, replace(self._standing, seconds=self.seconds()), model.state_dict(), state, following)
             self._saved = time.monotonic()
 
 
@@ -213,6 +216,7 @@ def _batches(
         anchors=settings.anchors,
         block_size=settings.block_size,
         seed=settings.seed,
+        anywhere=settings.anywhere,
         tokens=settings.loss == "tokens" and not measuring,
         finals=settings.loss in ("cross_entropy", "kl") and not measuring,
     )

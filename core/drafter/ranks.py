@@ -125,6 +125,7 @@ def launched() -> Iterator[Ranks]:
     dist.init_process_group(backend, timeout=timedelta(days=7))
     try:
         yield Ranks(dist.get_rank(), count)
+        dist.barrier()  # who leaves while another still talks to it takes that one down
     finally:
         dist.destroy_process_group()
 

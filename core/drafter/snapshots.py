@@ -1,7 +1,7 @@
 """The state of a training after some step, whole in one file, so that a training that was stopped or killed goes on as if it had not been.
 
-What is drawn in a step depends on the seed and the step's number alone, so there is no state of a random generator to keep. It knows
-nothing about loops.
+What is drawn in a step depends on the seed, the step's number and where earlier rounds ended, so there is no state of a random generator to
+keep. It knows nothing about loops.
 """
 
 import json
@@ -23,10 +23,12 @@ class NotSaved(MixdownError):
     """The disk refused a checkpoint."""
 
 
-def save_snapshot(folder: Path, standing: Standing, weights: Mapping[str, Tensor], optimizers: Mapping[str, Tensor]) -> None:
-    """Write `last.safetensors`, which replaces the one before in one step; raises `NotSaved`."""
+def save_snapshot(
+    folder: Path, standing: Standing, weights: Mapping[str, Tensor], optimizers: Mapping[str, Tensor], following: Tensor
+) -> None:
+    """Write `last.safetensors`, which replaces the one before in one step; `following`: as batches keep it. Raises `NotSaved`."""
     tensors = {f"weights.{name}": value for name, value in weights.items()} | {f"state.{name}": value for name, value in optimizers.items()}
-    _write(folder / LAST, tensors, standing)
+    _write(folder / LAST, tensors | {"batches.following": following}, standing)
 
 
 def save_best(folder: Path, standing: Standing, weights: Mapping[str, Tensor]) -> None:
@@ -34,19 +36,19 @@ def save_best(folder: Path, standing: Standing, weights: Mapping[str, Tensor]) -
     _write(folder / BEST, {f"weights.{name}": value for name, value in weights.items()}, standing)
 
 
-def load_snapshot(file: Path) -> tuple[Standing, dict[str, Tensor], dict[str, Tensor]]:
-    """Standing, weights and optimizers' state (none in a best one) in a file; raises `SnapshotUnusable`."""
+def load_snapshot(file: Path) -> tuple[Standing, dict[str, Tensor], dict[str, Tensor], Tensor | None]:
+    """Standing, weights, optimizers' state and where rounds go on (neither in a best one) in a file; raises `SnapshotUnusable`."""
     try:
         with safe_open(file, "pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - it is no mapping
         standing = read_standing(file)
     except (OSError, SafetensorError) as error:
         raise SnapshotUnusable(f"{file} cannot be read ({error}): start the training anew.") from error
-    kinds: dict[str, dict[str, Tensor]] = {"weights": {}, "state": {}}
+    kinds: dict[str, dict[str, Tensor]] = {"weights": {}, "state": {}, "batches": {}}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")
         kinds[kind][rest] = value
-    return standing, kinds["weights"], kinds["state"]
+    return standing, kinds["weights"], kinds["state"], kinds["batches"].get("following")
 
 
 def _write(file: Path, tensors: Mapping[str, Tensor], standing: Standing) -> None:

@@ -81,3 +81,49 @@ def test_anchors_are_drawn_anew_each_epoch(batches: AnchorBatches) -> None:
         }
 
     assert anchors(0) != anchors(1)
+
+
+def test_anchors_go_on_behind_the_rounds_before(rows: TokenizedRows, states: HiddenStates) -> None:
+    batches = AnchorBatches(rows, states, range(len(rows)), conversations=12, anchors=6, block_size=BLOCK, seed=3, anywhere=0.0)
+    allowed = {row: _possible(rows, row) for row in range(len(rows))}
+    last: dict[int, list[int]] = {}
+    for step in range(3 * batches.per_epoch):
+        parts = batches.step(step)
+        behind = torch.full((12, 6), -1)
+        for batch in parts:
+            for place, row in enumerate(batch.rows):
+                anchors = batch.anchors[place].tolist()
+                assert anchors == sorted(anchors) and set(anchors) <= set(allowed[row])
+                if row in last:  # each where the round went on, from the row's first place after its last one
+                    expected = {next((at for at in allowed[row] if at >= place), allowed[row][0]) for place in last[row]}
+                    assert expected <= set(anchors)
+                gained = [anchor + 1 + (anchor + step) % 3 for anchor in anchors]
+                valid = batch.valid[place, :, 0].tolist()
+                last[row] = [there for there, used in zip(gained, valid, strict=True) if used]
+                behind[batch.places[place]] = torch.tensor([there if used else -1 for there, used in zip(gained, valid, strict=True)])
+        batches.follow(step, behind)
+
+
+def test_a_share_of_the_anchors_is_drawn_anywhere(rows: TokenizedRows, states: HiddenStates) -> None:
+    def same(anywhere: float) -> float:
+        batches = AnchorBatches(rows, states, range(len(rows)), conversations=12, anchors=6, block_size=BLOCK, seed=3, anywhere=anywhere)
+        for step in range(batches.per_epoch):
+            for batch in batches.step(step):
+                batches.following[list(batch.rows)] = batch.anchors.int()
+        before = batches.following.clone()
+        kept = [
+            set(before[row].tolist()) <= set(batch.anchors[place].tolist())
+            for step in range(batches.per_epoch, 2 * batches.per_epoch)
+            for batch in batches.step(step)
+            for place, row in enumerate(batch.rows)
+        ]
+        return sum(kept) / len(kept)
+
+    assert same(0.0) == 1.0
+    assert same(0.5) < 0.6
+
+
+def _possible(rows: TokenizedRows, row: int) -> list[int]:
+    """Places of a row where an anchor may stand."""
+    start, end = int(rows.offsets[row]), int(rows.offsets[row + 1])
+    return [place - start for place in range(start + 1, end) if rows.supervised_run[place] >= 2]

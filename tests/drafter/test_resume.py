@@ -158,7 +158,7 @@ def test_a_loss_that_is_no_number_names_the_step_and_keeps_the_checkpoint(
     monkeypatch.setattr(Optimizers, "clip", lambda self: float("nan") if next(steps) == 7 else clip(self))
     with pytest.raises(TrainingDiverged, match=r"norm of the gradients became nan at step 7: .*checkpoint before it is kept"):
         train(data_folder, target_folder, tmp_path / "out", SETTINGS)
-    standing, weights, _ = load_snapshot(unfinished_folder(tmp_path / "out") / LAST)
+    standing, weights, *_ = load_snapshot(unfinished_folder(tmp_path / "out") / LAST)
     assert standing.step == 4 and all(torch.isfinite(value).all() for value in weights.values())
 
 
