@@ -85,9 +85,7 @@ class FastRenderer:
         ready = self.ready(messages, tools)
         return None if ready is None else self.printed(ready, len(messages), add_generation_prompt, args)
 
-    def ready(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, tools_text: str | None = None
-    ) -> Ready | None:
+    def ready(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, tools_text: str | None = None) -> Ready | None:
         """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it.
 
         `tools_text`: the tools as JSON, where that is at hand.

@@ -68,6 +68,7 @@ class Trim(NamedTuple):
     right: str | None
 
     def __call__(self, text: str) -> str:
+        """What is printed of the text."""
         if self.left != "":
             text = text.lstrip(self.left)
         return text if self.right == "" else text.rstrip(self.right)
@@ -121,7 +122,7 @@ def is_plain(messages: Sequence[JSONObject]) -> bool:
 
 
 def glue_of(messages: Sequence[JSONObject], wanted: Sequence[tuple[int, bool | None]], printed: Printed, exact: Exact) -> Glue | None:
-    """The glue of plain conversations with these roles; `wanted`: count and setting of each render. None where a text is not printed once."""
+    """The glue of plain conversations with these roles; `wanted`: count and setting of each render. None where it cannot be seen."""
     renders = []
     for count, setting in wanted:
         pieces = _pieces(messages[:count], setting, printed)

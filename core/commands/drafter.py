@@ -78,6 +78,7 @@ def show_report(report: dict[str, Any]) -> None:
         ["way", "tokens per round", "tokens per second", "after the prompt"],
         [
             ["plain", 1.0, report["plain_tokens_per_second"], report["plain_after_prompt"]],
+            ["plain, by transformers", 1.0, report["transformers_tokens_per_second"], report["transformers_after_prompt"]],
             *([name, way["acceptance_length"], way["tokens_per_second"], way["after_prompt"]] for name, way in ways.items() if way),
         ],
     )

@@ -117,7 +117,7 @@ class AnchorBatches:
         ]
 
     def follow(self, number: int, behind: Tensor) -> None:
-        """Learn where the rounds of a step ended: `behind` int [conversations, anchors], as `following`; needed for a step before the next."""
+        """Learn where the rounds of a step ended, before the next one: `behind` int [conversations, anchors], as `following`."""
         rows = self._rows_of(number)
         self.following[torch.from_numpy(rows)] = behind[: len(rows)].to(torch.int32)
 

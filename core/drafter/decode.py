@@ -32,11 +32,17 @@ class Decoded:
 
 @torch.inference_mode()
 def decode_plain(
-    target: TargetModel, prompt: Sequence[int], max_new_tokens: int, stop: Collection[int], chooser: Chooser = GREEDY
+    target: TargetModel,
+    prompt: Sequence[int],
+    max_new_tokens: int,
+    stop: Collection[int],
+    chooser: Chooser = GREEDY,
+    *,
+    in_transformers: bool = False,
 ) -> Decoded:
-    """The target's own response to a prompt, one token per pass."""
+    """The target's own response to a prompt, one token per pass; on demand run by transformers, however it is decoded else."""
     began = time.perf_counter()
-    session = target.start(())
+    session = target.start_in_transformers() if in_transformers else target.start(())
     logits, _ = session.feed(prompt, last_only=True)
     tokens = [chooser.choose(logits[-1])]
     read = time.perf_counter()

@@ -22,7 +22,9 @@ def defaults_for(target: TargetFacts) -> dict[str, Default]:
     width = target.hidden_size
     if width < SMALL:
         return {
-            "layers": Default(2, f"two learn most in a few minutes beside a target {width} wide; one cannot copy a name"),
+            "layers": Default(
+                3, f"three of the target's own learn most in a few minutes beside one {width} wide; a single one cannot copy a name"
+            ),
             "block_size": Default(12, "set phrases of a small target run to a dozen tokens, and a round can take them whole"),
             "learning_rate": Default(1.2e-2, "drafters under a million parameters take large steps"),
             "conversations": Default(8, "small steps learn more in the same time"),

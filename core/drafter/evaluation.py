@@ -85,6 +85,10 @@ def evaluate(
     return responses.report(chosen, untrained)
 
 
+COMPARED = 8
+"""Prompts that transformers answers too, where the target is decoded in another way."""
+
+
 Drafting = Callable[[Chooser], Drafter]
 
 
@@ -104,6 +108,7 @@ class _Responses:
             self._ways[LOOKUP] = lambda _: PromptLookup(self._block - 1)
         self._shown = _tree(min(budgets, key=lambda budget: (abs(budget - SHOWN_TREE), budget))) if budgets else CHAIN
         self._plain: list[Decoded] = []
+        self._in_transformers: list[Decoded] = []
         self._greedy: dict[str, list[Decoded]] = {way: [] for way in self._ways}
         self._drawn_plain: list[Decoded] = []
         self._drawn: dict[str, list[Decoded]] = {way: [] for way in self._ways if way != LOOKUP}
@@ -114,6 +119,8 @@ class _Responses:
         target, ids, longest, stop = self._target, prompt.prompt_ids, self._longest, self._target.stop_ids
         with threads(self._pace.plain):
             self._plain.append(decode_plain(target, ids, longest, stop))
+            if target.is_lean and len(self._in_transformers) < COMPARED:
+                self._in_transformers.append(decode_plain(target, ids, longest, stop, in_transformers=True))
         with threads(self._pace.drafted):
             for way, responses in self._greedy.items():
                 greedy = Chooser()
@@ -135,6 +142,8 @@ class _Responses:
         return EvaluationReport(
             chain=ways[CHAIN],
             plain=speed_of(self._plain),
+            in_transformers=speed_of(self._in_transformers) if self._in_transformers else speed_of(self._plain),
+            other_than_transformers=sum(one.tokens != other.tokens for one, other in zip(self._in_transformers, self._plain, strict=False)),
             mismatched=find_mismatches(prompts, self._plain, self._greedy),
             prompts=len(prompts),
             untrained=untrained,

@@ -116,6 +116,11 @@ class EvaluationReport:
 
     chain: Way
     plain: Speed
+    """one token per pass, decoded as the drafted responses are"""
+    in_transformers: Speed
+    """one token per pass, decoded by transformers: on the first prompts where that is another way"""
+    other_than_transformers: int
+    """of these prompts, those that it answers otherwise"""
     mismatched: list[Mismatch]
     prompts: int
     untrained: bool
@@ -155,6 +160,9 @@ class EvaluationReport:
             **self.chain.to_json(),
             "plain_tokens_per_second": self.plain.tokens_per_second,
             "plain_after_prompt": self.plain.after_prompt,
+            "transformers_tokens_per_second": self.in_transformers.tokens_per_second,
+            "transformers_after_prompt": self.in_transformers.after_prompt,
+            "other_than_transformers": self.other_than_transformers,
             "lossless": self.lossless,
             "mismatches": self.mismatches,
             "mismatched": [asdict(found) for found in self.mismatched],

@@ -126,6 +126,15 @@ class TargetModel:
         """A decoding session of one sequence that also hands out the states `layers`."""
         return LeanSession(self._lean, layers) if self._lean else TransformersSession(self, layers)
 
+    def start_in_transformers(self) -> Session:
+        """The same, run by transformers whatever the target is: the oracle of `start`."""
+        return TransformersSession(self, ())
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether `start` decodes with fewer operations than transformers."""
+        return self._lean is not None
+
     @cached_property
     def head(self) -> Weight:
         """The head laid out for decoding; target and drafter share it, so that it is read from memory once a round."""

@@ -130,8 +130,8 @@ def row_id(source: str, position: int) -> str:
 
 def conversation_of(record: dict[str, Any], source: str, name: str) -> Conversation:
     """The conversation of a `CONVERSATIONS` record; `name` is its row_id."""
-    texts = (None if record[column] is None else record[column].encode() for column in CONVERSATIONS.schema.names)
-    return stored_of(*texts, source, name).conversation
+    messages, tools, pending = (None if record[name] is None else record[name].encode() for name in CONVERSATIONS.schema.names)
+    return stored_of(messages, tools, pending, source, name).conversation
 
 
 def stored_of(messages: bytes | None, tools: bytes | None, pending: bytes | None, source: str, name: str) -> Stored:

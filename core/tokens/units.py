@@ -182,8 +182,7 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
         rows: list[TokenRow] = []
         for index, one, made in zip(indices, stored, bench.fast.supervise_batch(stored), strict=True):
             _count(counts[index], made)
-            for row in made.rows:
-                rows.append(TokenRow(row.input_ids, row.loss_mask, index, one.row_id))
+            rows += [TokenRow(row.input_ids, row.loss_mask, index, one.row_id) for row in made.rows]
             if made.dropped:
                 drops += _drops(bench.names[index], one.row_id, made)
         _count_tokens(frequencies, rows, counts)

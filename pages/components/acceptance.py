@@ -55,6 +55,9 @@ def _headline(after: dict[str, Any], before: dict[str, Any] | None) -> None:
         else f"the output differs from plain greedy decoding on {count(after['mismatches'])} of {count(after['prompts'])} prompts"
     )
     speed = f"{count(fast)} tokens per second here, {count(plain_speed)} without the drafter ({fast / max(plain_speed, 1e-9):.1f} times)"
+    theirs = after.get("transformers_tokens_per_second")
+    if theirs and theirs != plain_speed:
+        speed += f", {count(theirs)} as transformers decodes it"
     said: list[tuple[bool | None, str]] = [(bool(after["lossless"]), same), (None, speed)]
     modes = after.get("by_thinking") or {}
     if len(modes) > 1:

@@ -20,8 +20,17 @@ def prompt(source: str, domain: str, row: int = 0) -> HeldOut:
 
 def summary(prompts: list[HeldOut], plain: list[Decoded], speculative: list[Decoded]) -> EvaluationReport:
     return EvaluationReport(
-        count_way(prompts, speculative, 4), speed_of(plain), find_mismatches(prompts, plain, {"chain": speculative}), len(prompts), False, 9, 4, 3.0
-    )  # fmt: skip
+        chain=count_way(prompts, speculative, 4),
+        plain=speed_of(plain),
+        in_transformers=speed_of(plain),
+        other_than_transformers=0,
+        mismatched=find_mismatches(prompts, plain, {"chain": speculative}),
+        prompts=len(prompts),
+        untrained=False,
+        max_new_tokens=9,
+        block_size=4,
+        seconds=3.0,
+    )
 
 
 def test_acceptance_is_the_mean_over_responses_of_their_mean_round() -> None:
@@ -100,6 +109,7 @@ def test_every_way_is_measured_on_the_same_prompts(data_folder: Path, target_fol
     value = report.to_json()
     json.dumps(value)
     assert value["lossless"] and list(value["tree"]) == ["2", "8"]
+    assert value["other_than_transformers"] == 0 and value["transformers_after_prompt"] > 0
     assert value["tree"]["8"] >= value["acceptance_length"] > 1 and value["prompt_lookup"]["acceptance_length"] >= 1
     assert set(value["sampled"]["tree"]) == {"2", "8"} and value["sampled"]["temperature"] == 1.5
     assert sorted(seen["source"] for seen in value["seen_rounds"]) == ["even", "odd"]

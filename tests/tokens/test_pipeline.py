@@ -207,7 +207,9 @@ def test_the_fast_and_the_slow_path_give_the_same_bytes(two_sources, recipe, tmp
     fast = tokenize(two_sources, recipe, tmp_path / "fast").to_json()
     assert fast["paths"]["fast"] > fast["paths"]["slow"] > 0
     assert (fast["renderer"], fast["encoder"], fast["fallbacks"]) == ("minijinja", "fastokens", [])
-    monkeypatch.setattr(FastPath, "supervise_batch", lambda self, batch: [supervise(one.conversation, self.target, self.supervision) for one in batch])
+    monkeypatch.setattr(
+        FastPath, "supervise_batch", lambda self, batch: [supervise(one.conversation, self.target, self.supervision) for one in batch]
+    )
     tokenize(two_sources, recipe, tmp_path / "slow", encoder="hf")
     assert content(tmp_path / "fast") == content(tmp_path / "slow")
 
