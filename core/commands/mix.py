@@ -1,6 +1,7 @@
 """`mixdown recipe` and `plan`: weights in, integer counts out; and the options by which every command takes a mix."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,10 +37,8 @@ class MixOptions:
     target: str | None = None
     template: Path | None = None
     args: tuple[str, ...] = ()
-    layout: str | None = None
-    supervise: str | None = None
-    thinking: str | None = None
-    seq_length: int | None = None
+    supervision: Mapping[str, Any] = field(default_factory=dict)
+    """keys of the recipe's supervision; None leaves the recipe's value"""
     budget: int | None = None
     seed: int | None = None
     validation: float | None = None
@@ -51,9 +50,9 @@ class MixOptions:
             "template": None if self.template is None else str(self.template.resolve()),
             "args": template_args(list(self.args)) or None,
         }
-        supervision = {"layout": self.layout, "supervise": self.supervise, "thinking": self.thinking, "seq_length": self.seq_length}
         top = {"seed": self.seed, "validation": self.validation}
-        given: dict[str, dict[str, Any]] = {"target": target, "supervision": supervision, "budget": {"amount": self.budget}, "": top}
+        budget, supervision = {"amount": self.budget}, dict(self.supervision)
+        given: dict[str, dict[str, Any]] = {"target": target, "supervision": supervision, "budget": budget, "": top}
         return {part: {key: value for key, value in values.items() if value is not None} for part, values in given.items()}
 
 

@@ -10,7 +10,10 @@ import typer
 from core.commands.inputs import ArgOption, TemplateOption
 from core.commands.mix import MixOptions, RecipeArgument, SourceOption, chosen_recipe
 from core.commands.output import AsJSON, Home, TerminalWatcher, emit, say, table
+from core.commands.supervision import Layout, Overlong, SpecialTokens, Supervise, Thinking, Turns
 from core.workspace import Workspace
+
+RECIPES = "Instead of the recipe's; `mixdown mask --help` says what it does."
 
 
 def register(app: typer.Typer) -> None:
@@ -28,10 +31,15 @@ def tokenize(
     target: Annotated[str | None, typer.Option("--target", help="A folder or hub id instead of the recipe's.")] = None,
     template: TemplateOption = None,
     arg: ArgOption = None,
-    layout: Annotated[Literal["auto", "turn", "conversation"] | None, typer.Option(help="Instead of the recipe's.")] = None,
-    supervise: Annotated[Literal["sampled", "boundary", "content"] | None, typer.Option(help="Instead of the recipe's.")] = None,
-    thinking: Annotated[Literal["auto", "on", "off", "default"] | None, typer.Option(help="Instead of the recipe's.")] = None,
-    seq_length: Annotated[int | None, typer.Option(help="Instead of the recipe's.", min=2)] = None,
+    layout: Annotated[Layout | None, typer.Option(help=RECIPES)] = None,
+    supervise: Annotated[Supervise | None, typer.Option(help=RECIPES)] = None,
+    thinking: Annotated[Thinking | None, typer.Option(help=RECIPES)] = None,
+    seq_length: Annotated[int | None, typer.Option(help=RECIPES, min=2)] = None,
+    turns: Annotated[Turns | None, typer.Option(help=RECIPES)] = None,
+    reasoning: Annotated[bool | None, typer.Option("--reasoning/--no-reasoning", help=RECIPES)] = None,
+    tool_calls: Annotated[bool | None, typer.Option("--tool-calls/--no-tool-calls", help=RECIPES)] = None,
+    special_tokens: Annotated[SpecialTokens | None, typer.Option(help=RECIPES)] = None,
+    overlong: Annotated[Overlong | None, typer.Option(help=RECIPES)] = None,
     budget: Annotated[int | None, typer.Option(help="Conversations in all, instead of the recipe's.", min=1)] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the recipe's.", min=0)] = None,
     validation: Annotated[float | None, typer.Option(help="Share held out, instead of the recipe's.", min=0, max=0.99)] = None,
@@ -60,10 +68,17 @@ def tokenize(
         target=target,
         template=template,
         args=tuple(arg or ()),
-        layout=layout,
-        supervise=supervise,
-        thinking=thinking,
-        seq_length=seq_length,
+        supervision={
+            "layout": layout,
+            "supervise": supervise,
+            "thinking": thinking,
+            "seq_length": seq_length,
+            "turns": turns,
+            "reasoning": reasoning,
+            "tool_calls": tool_calls,
+            "special_tokens": special_tokens,
+            "overlong": overlong,
+        },
         budget=budget,
         seed=seed,
         validation=validation,

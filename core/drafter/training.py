@@ -15,14 +15,12 @@ import numpy as np
 import torch
 import xxhash
 
-from core.drafter.batches import PART
 from core.drafter.checkpoint import save_drafter
 from core.drafter.dataset import TokenizedRows
 from core.drafter.first_drafter import first_drafter
 from core.drafter.hidden_states import HiddenStates
-from core.drafter.lanes import SMALL
 from core.drafter.loop import Fitted, TrainingDiverged, best_weights, fit
-from core.drafter.model import DraftModel, DraftShape
+from core.drafter.model import DraftModel
 from core.drafter.ranks import Ranks, together
 from core.drafter.settings import TrainSettings
 from core.drafter.standing import BEST
@@ -32,9 +30,6 @@ from core.drafter.unfinished import STATES, OutputExists, unfinished_folder, wor
 from core.watch import Cancelled, Unwatched, Watcher
 
 __all__ = ["OutputExists", "TrainResult", "TrainingDiverged", "follow", "train"]
-
-LONG_SECONDS, LONG_STEPS = 30.0, 300
-"""Below these a training is over before further processes have loaded."""
 
 BEST_FOLDER = "best"
 """In the drafter's folder: the drafter of the best measurement, where that was not the last one's."""
@@ -80,7 +75,7 @@ def train(
     States and checkpoints lie in a hidden folder beside `out` while it runs (`core.drafter.unfinished`); what a stop or a kill leaves
     there is gone on from by the same call, at the step of its last checkpoint: `resume` None goes on where data, target and settings are
     the same, True demands it but lets rates, lengths and the like differ, False begins anew. `out` appears whole at the end or not at all.
-    `ranks`: the processes of a launcher, this one leading (the others call `follow`); else processes are started here as they pay.
+    `ranks`: the processes of a launcher, this one leading (the others call `follow`); else `settings.processes` are started here.
 
     Raises `OutputExists`, `OutputBusy`, `NothingToResume`, `DatasetUnusable`, `TargetUnusable`, `BadSettings`, `DrafterUnusable` (warm
     start), `NotEnoughDisk`, `NotSaved`, `PeerLost`, `TrainingDiverged`, and `Cancelled`, which leaves a checkpoint.
@@ -98,7 +93,7 @@ def train(
         source = states_from or StatesFrom()
         with obtain(rows, verifier, model.shape.target_layers, work / STATES, source, kept, watcher) as states:
             captured = time.monotonic() - began
-            started = nullcontext(ranks) if ranks else together(_processes(settings, model.shape), follow, data, target, out, settings)
+            started = nullcontext(ranks) if ranks else together(settings.processes or 1, follow, data, target, out, settings)
             with started as all_ranks:
                 all_ranks.wait()  # the others may open the states now
                 fitted = fit(model, verifier.ends, rows, states, settings, watcher, all_ranks, work)
@@ -120,17 +115,6 @@ def follow(ranks: Ranks, data: Path, target: Path, out: Path, settings: TrainSet
     ranks.wait()
     with HiddenStates.open(work / STATES, rows) as opened, suppress(Cancelled, TrainingDiverged):
         fit(model, verifier.ends, rows, opened, settings, ranks=ranks, folder=work)
-
-
-def _processes(settings: TrainSettings, shape: DraftShape) -> int:
-    """As many as asked for, else as pay: one for a short training or a large model, whose kernels keep every thread busy."""
-    if settings.processes:
-        return settings.processes
-    short = (settings.max_steps or LONG_STEPS) < LONG_STEPS or (settings.max_seconds or LONG_SECONDS) < LONG_SECONDS
-    on_gpu = settings.device != "cpu" and torch.cuda.is_available()
-    if short or on_gpu or shape.hidden_size >= SMALL:
-        return 1
-    return min(torch.get_num_threads(), -(-settings.conversations // PART))
 
 
 def _made_of(rows: TokenizedRows, target: TargetModel, model: DraftModel) -> dict[str, str]:

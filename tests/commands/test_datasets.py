@@ -44,3 +44,15 @@ def test_vocabulary_shows_coverage_and_writes_the_mappings_of_one_size(mixdown: 
     assert "cannot be made" in mixdown("vocabulary", dataset, "--size", 10**7, "--out", tmp_path / "other", code=2).err
     assert not (tmp_path / "other").exists()
     assert "no dataset" in mixdown("vocabulary", tmp_path, code=2).err
+
+
+def test_every_choice_of_supervision_can_be_given_by_hand(mixdown: Mixdown, chats: Path, tmp_path: Path) -> None:
+    given = {
+        "layout": "turn", "supervise": "content", "thinking": "off", "seq_length": 512, "turns": "last", "special_tokens": "as_text",
+        "overlong": "drop",
+    }  # fmt: skip
+    options = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+    out = tmp_path / "set"
+    mixdown("tokenize", "--source", chats, "--out", out, *options, "--no-reasoning", "--no-tool-calls", "--json")
+    made = json.loads((out / "manifest.json").read_text())["recipe"]["supervision"]
+    assert {name: made[name] for name in (*given, "reasoning", "tool_calls")} == {**given, "reasoning": False, "tool_calls": False}
