@@ -128,7 +128,7 @@ def test_the_lean_drafter_equals_the_model_with_a_window_and_a_smaller_vocabular
     causal: bool, rows: TokenizedRows, target: TargetModel
 ) -> None:
     settings = replace(SETTINGS, draft_vocab_size=20, window=7)
-    assert shape_for(target, settings).windows == (7, 7)
+    assert shape_for(target, settings).windows == (7, 7, 7)
     model = first_drafter(rows, target, settings)
     for layer in model.layers:
         layer.self_attn.sight = replace(layer.self_attn.sight, causal=causal)  # type: ignore[union-attr, arg-type, type-var]

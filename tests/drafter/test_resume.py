@@ -133,7 +133,7 @@ def test_what_was_begun_with_other_settings_is_begun_anew_unless_resume_is_deman
     out = tmp_path / "out"
     with pytest.raises(Cancelled):
         train(data_folder, target_folder, out, SETTINGS, Recorder(3))
-    with pytest.raises(NothingToResume, match=r"another layers \(2, not 1\)"):
+    with pytest.raises(NothingToResume, match=r"another layers \(3, not 1\)"):
         train(data_folder, target_folder, out, replace(SETTINGS, layers=1), resume=True)
     slower = Recorder()
     train(data_folder, target_folder, out, replace(SETTINGS, learning_rate=1e-3, max_steps=6), slower, resume=True)

@@ -46,7 +46,7 @@ def test_every_algorithm_has_a_file_with_only_what_it_uses(algorithm: str) -> No
 
 def test_the_draft_layers_attend_fully_and_a_cpu_gets_what_it_needs() -> None:
     made = config(gpus=0)
-    assert made["draft"]["full_attention_indices"] == [0, 1] and made["draft"]["draft_attn_impl"] == "sdpa"
+    assert made["draft"]["full_attention_indices"] == [0, 1, 2] and made["draft"]["draft_attn_impl"] == "sdpa"
     assert made["loss"] == {"loss_fn": "ce", "loss_implementation": "eager"}
     assert made["data"]["hidden_states_dtype"] == "float32" and made["data"]["num_workers"] == 0
     assert "draft_attn_impl" not in config(gpus=8)["draft"] and "loss_implementation" not in config()["loss"]
