@@ -12,10 +12,10 @@ FLOPS = 1.2e11
 """Of a machine nobody measured: two cores of a server, 19,000 tokens/s through the demo target of 3.2 M parameters. Used on CPUs."""
 
 TRAINING_FLOPS = 6e10
-"""The same while training: a step of eight conversations of the demo's drafter takes about 0.06 s, its many small products half idle."""
+"""The same while training: a step of eight conversations of the demo's drafter takes about 0.1 s, its many small products half idle."""
 
 CACHE = 1.5e9
-"""Bytes that PyTorch, transformers and a process of its own take before any model is loaded, twice where two processes train."""
+"""Bytes that PyTorch, transformers and a process of its own take before any model is loaded."""
 
 
 @dataclass(frozen=True)
