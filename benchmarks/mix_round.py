@@ -1,6 +1,6 @@
 """One round of "back to the mix", measured: train on a mix, mix as `mixdown suggest` says of the drafter, train as long on that.
 
-    python -m benchmarks.mix_round FOLDER [--seeds 0,1,2] [--steps 1000] [--validation 0.085]
+    python -m benchmarks.mix_round FOLDER [--seeds 0,1,2] [--steps 1000] [--validation 0.09]
 
 FOLDER is a workspace (a new one, or one that an earlier run left; datasets and drafters in it are made anew). The bundled sources are mixed
 by size, as `mixdown demo` does. Both drafters of a seed begin alike and take equally many steps, and both are measured on the prompts held
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--validation", type=float, default=0.085)
+    parser.add_argument("--validation", type=float, default=0.09)
     given = parser.parse_args()
     workspace = Workspace(given.folder.absolute())
     first = _first_recipe(workspace, given.validation)

@@ -28,6 +28,12 @@ def evaluate(
     temperature: Annotated[float, typer.Option(help="Above 0: also answer by drawing at this temperature.", min=0.0)] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of what is drawn; every prompt has its own from it.", min=0)] = 0,
     thinking: Annotated[str, typer.Option(help="Ask the target to think: as-is, on, off, or both (every prompt twice).")] = "as-is",
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="A chain ends where the drafter gives it less than this probability; 0: whole blocks, as servers do.", min=0.0
+        ),
+    ] = None,
     as_json: AsJSON = False,
     home: Home = None,
 ) -> None:
@@ -45,6 +51,7 @@ def evaluate(
         temperature=temperature,
         seed=seed,
         thinking=thinking,
+        confidence=confidence,
     )
     report = perform_here(job, TerminalWatcher())["evaluation"]
     if as_json:

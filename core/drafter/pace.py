@@ -24,13 +24,13 @@ class Pace:
 
     @classmethod
     @torch.inference_mode()
-    def of(cls, target: TargetModel, source: DrafterSource) -> "Pace":
+    def of(cls, target: TargetModel, source: DrafterSource, confidence: float = 0.0) -> "Pace":
         """What is quickest for this target and drafter here and now."""
         shape = source.model.shape
         session, blocks = target.start(shape.target_layers), source.start()
         _, features = session.feed([shape.mask_token_id] * TRIED, last_only=True)
         blocks.extend(features)
-        drafter = ChainDrafter(blocks)
+        drafter = ChainDrafter(blocks, confidence=confidence)
 
         def one_token() -> None:
             session.feed([shape.mask_token_id])

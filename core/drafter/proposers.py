@@ -1,5 +1,6 @@
 """The ways to draft a round of one response: a DFlash model's chain or tree, or what the text itself said before. None verifies."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -107,8 +108,10 @@ class ModelBlocks:
 class ChainDrafter:
     """The most probable token of every slot; with a drawing chooser a token drawn at its temperature."""
 
-    def __init__(self, blocks: BlockDrafter, chooser: Chooser | None = None) -> None:
+    def __init__(self, blocks: BlockDrafter, chooser: Chooser | None = None, confidence: float = 0.0) -> None:
+        """A chosen chain ends before the first token with which its probability, as the drafter has it, falls below `confidence`."""
         self._blocks = blocks
+        self._least = math.log(confidence) if confidence else -math.inf
         self._chooser = chooser if chooser is not None and chooser.temperature else None
         self.layers = blocks.layers
         self._vocabulary = blocks.vocabulary
@@ -118,11 +121,14 @@ class ChainDrafter:
         self._blocks.extend(features)
 
     def propose(self, committed: int) -> Draft:
-        """As `Drafter.propose`: block size - 1 tokens."""
+        """As `Drafter.propose`: one token at least, block size - 1 at most."""
         logits = self._blocks.logits(committed)
         said = self._blocks.said
         if self._chooser is None:
-            tokens = logits.argmax(-1)
+            most, tokens = logits.max(-1)
+            if self._least > -math.inf:
+                reached = (most - logits.logsumexp(-1)).cumsum(0)  # falls, so that what is kept is a beginning
+                tokens = tokens[: max(1, int((reached >= self._least).sum()))]
             return Draft(tuple((tokens if said is None else said[tokens]).tolist()))
         weights = self._chooser.probabilities(logits)
         if said is not None:

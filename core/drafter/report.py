@@ -127,6 +127,8 @@ class EvaluationReport:
     """whether the drafter's weights were drawn anew, to measure what training is worth"""
     max_new_tokens: int
     block_size: int
+    confidence: float
+    """below which probability the chain ended early; 0: whole blocks were drafted"""
     seconds: float
     """of decoding, all ways together"""
     trees: dict[int, Way] = field(default_factory=dict)
@@ -171,6 +173,7 @@ class EvaluationReport:
             "untrained": self.untrained,
             "max_new_tokens": self.max_new_tokens,
             "block_size": self.block_size,
+            "confidence": self.confidence,
             "tree": {str(budget): way.acceptance_length for budget, way in self.trees.items()},
             "trees": {str(budget): way.to_json() for budget, way in self.trees.items()},
             "prompt_lookup": self.prompt_lookup.to_json() if self.prompt_lookup else None,

@@ -32,6 +32,7 @@ class EvaluateJob(Job):
     temperature: float = 0.0
     seed: int = 0
     thinking: str = "as-is"
+    confidence: float | None = None
 
     @property
     def title(self) -> str:
@@ -44,7 +45,8 @@ class EvaluateJob(Job):
 
     def perform(self, watcher: Watcher) -> dict[str, Any]:
         """Returns `{"evaluation", "untrained"}`."""
-        besides = {name: getattr(self, name) for name in ("trees", "prompt_lookup", "temperature", "seed", "thinking")}
+        names = ("trees", "prompt_lookup", "temperature", "seed", "thinking", "confidence")
+        besides = {name: value for name in names if (value := getattr(self, name)) is not None}
         return measure(self.drafter, Path(self.target), watcher, self.prompts, self.max_new_tokens, besides)
 
 

@@ -134,4 +134,6 @@ def shown_evaluate_command(job: EvaluateJob) -> str:
         words += ["--temperature", f"{job.temperature:g}", "--seed", str(job.seed)]
     if job.thinking != "as-is":
         words += ["--thinking", job.thinking]
+    if job.confidence is not None:
+        words += ["--confidence", f"{job.confidence:g}"]
     return shlex.join(words)

@@ -69,7 +69,7 @@ def _length(own: bool) -> dict[str, Any]:
     st.caption(
         "Its own signal ends it then, and what it saves is the drafter; its epochs may end it earlier."
         if own
-        else "After two minutes the demo target accepts about four tokens a round, after four minutes five; longer is better, ever more slowly."
+        else "After two minutes the demo target accepts about four tokens a round, after four five; longer is better, ever more slowly."
     )
     return {"max_seconds": float(seconds), **({"max_steps": ENDLESS} if own else {})}
 

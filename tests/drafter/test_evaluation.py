@@ -29,6 +29,7 @@ def summary(prompts: list[HeldOut], plain: list[Decoded], speculative: list[Deco
         untrained=False,
         max_new_tokens=9,
         block_size=4,
+        confidence=0.0,
         seconds=3.0,
     )
 
@@ -120,7 +121,9 @@ def test_every_way_is_measured_on_the_same_prompts(data_folder: Path, target_fol
     assert measure(2, 0.0).sampled is None
 
 
-@pytest.mark.parametrize("wrong", [{"trees": (0,)}, {"trees": (8, 100_000)}, {"temperature": -1.0}, {"temperature": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"trees": (0,)}, {"trees": (8, 100_000)}, {"temperature": -1.0}, {"temperature": float("nan")}, {"confidence": 1.0}]
+)
 def test_what_cannot_be_measured_is_refused_before_any_work(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Measured(**wrong)

@@ -59,6 +59,25 @@ def test_a_trees_first_path_is_the_chain(source: DrafterSource, target: TargetMo
     assert tree.depths[place] >= 1 and tree.tokens[0] == chain.tokens[0]
 
 
+@torch.inference_mode()
+def test_a_chain_ends_where_it_becomes_improbable(source: DrafterSource, target: TargetModel) -> None:
+    states = torch.cat(target.hidden_states(torch.tensor([[4, 12, 13]]), source.model.shape.target_layers), -1)[0]
+
+    def drafted(confidence: float) -> tuple[int, ...]:
+        chain = ChainDrafter(source.start(), confidence=confidence)
+        chain.extend([4, 12, 13], states)
+        return chain.propose(14).tokens
+
+    blocks = source.start()
+    blocks.extend(states)
+    probable = blocks.logits(14).softmax(-1).max(-1).values.cumprod(0).tolist()
+    whole = drafted(0.0)
+    assert len(whole) == BLOCK - 1
+    for slot, probability in enumerate(probable):
+        assert drafted(probability * 0.999) == whole[: slot + 1]
+        assert drafted(min(0.999999, probability * 1.001)) == whole[: max(1, slot)]
+
+
 def test_prompt_lookup_drafts_what_followed_the_longest_match() -> None:
     lookup = PromptLookup(3)
     lookup.extend([1, 2, 3, 4, 5, 9, 2, 3, 6, 7, 8, 1, 2], NOTHING)
