@@ -6,7 +6,7 @@ stopped or failed after a checkpoint that folder stays, and the same training st
 
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ def train_with_speculators(
         fill(state_files(paths.states, rows, verifier, taps), verifier, taps, states, watcher)
         captured = time.monotonic() - began
         del verifier  # the trainer loads what it needs of the target itself
-        return _train(work, out, settings, engine, paths, run_file, said, captured, watcher)
+        return _train(work, out, settings, engine, paths, run_file, rows.tokens, said, captured, watcher)
     except BaseException:
         if not numbered(paths.checkpoints) and not _began_states(paths.states, work):
             shutil.rmtree(work, ignore_errors=True)
@@ -126,6 +126,7 @@ def _train(
     engine: SpeculatorsSettings,
     paths: Paths,
     run_file: Path,
+    tokens: int,
     said: Checked,
     captured: float,
     watcher: Watcher,
@@ -140,7 +141,7 @@ def _train(
     if ended.code != 0 and not ended.interrupted:
         _keep(work, paths.checkpoints, following)
         raise failure(ended, log)
-    return _finish(work, out, settings, engine, paths, said, captured, following, ended)
+    return _finish(work, out, settings, engine, paths, tokens, said, captured, following, ended)
 
 
 def _finish(
@@ -149,6 +150,7 @@ def _finish(
     settings: TrainSettings,
     engine: SpeculatorsSettings,
     paths: Paths,
+    tokens: int,
     said: Checked,
     captured: float,
     following: "_Following",
@@ -176,8 +178,9 @@ def _finish(
     shutil.rmtree(made, ignore_errors=True)
     state = {name: value for name, value in result.to_json().items() if name != "path"}
     make_drafter(checkpoint, made, state | shared, paths.data / "heldout.parquet")
-    for name in ("run.yaml", "trainer.log"):
-        shutil.copyfile(work / name, made / name)
+    shutil.copyfile(work / "trainer.log", made / "trainer.log")
+    states = out / "states" if paths.states.is_relative_to(work.resolve()) else paths.states  # the former are gone: to be made again there
+    write_run_file(made, settings, engine, replace(paths, states=states, checkpoints=out / "checkpoints"), tokens)
     if out.exists():
         out.rmdir()  # empty, as checked above
     paths.checkpoints.rename(made / "checkpoints")

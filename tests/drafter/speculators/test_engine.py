@@ -76,6 +76,8 @@ def test_a_training_gives_a_drafter_like_ours_with_its_checkpoints_and_curves(
     assert load_drafter(tmp_path / "out").shape.block_size == BLOCK
     there = {path.name for path in (tmp_path / "out").iterdir()}
     assert there == {"config.json", "model.safetensors", "training_state.json", "heldout.parquet", "run.yaml", "trainer.log", "checkpoints"}
+    run_file = (tmp_path / "out" / "run.yaml").read_text()
+    assert f'save_path: "{tmp_path / "out" / "checkpoints"}"' in run_file and ".speculators" not in run_file
     state = json.loads((tmp_path / "out" / "training_state.json").read_text())
     assert state["engine"] == "speculators" and state["settings"]["layers"] == 1 and state["data"] == str(torch_data)
     steps = [point for point in seen.points if "loss" in point]
