@@ -14,9 +14,9 @@ from types import FrameType
 
 from core.drafter.ranks import launched
 from core.drafter.settings import TrainSettings
-from core.drafter.training import follow, train
+from core.drafter.training import TrainingDiverged, follow, train
 from core.errors import InputError, MixdownError
-from core.watch import Progress
+from core.watch import Cancelled, Progress
 
 
 class _Lines:
@@ -58,11 +58,15 @@ def main(arguments: list[str] | None = None) -> int:
         lines = _Lines()
         settings = TrainSettings.from_json(json.loads(given.settings.read_text("utf-8")) if given.settings else {})
         with launched() as ranks:
-            if ranks.leads:
+            if not ranks.leads:
+                follow(ranks, given.data, given.target, given.out, settings)
+                return 0
+            try:
                 result = train(given.data, given.target, given.out, settings, lines, resume=given.resume or None, ranks=ranks)
                 sys.stdout.write(json.dumps({"result": result.to_json()}) + "\n")
-            else:
-                follow(ranks, given.data, given.target, given.out, settings)
+            except (Cancelled, TrainingDiverged) as error:  # which the others end with as well, so all leave together
+                sys.stderr.write(f"{error}\n")
+                return 1
     except MixdownError as error:
         sys.stderr.write(f"{error}\n")
         return 2 if isinstance(error, InputError) else 1

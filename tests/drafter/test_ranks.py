@@ -16,6 +16,8 @@ from safetensors.torch import load_file
 
 from core.drafter import TrainSettings, train
 from core.drafter.ranks import PeerLost
+from core.drafter.standing import LAST, read_standing
+from core.drafter.unfinished import unfinished_folder
 from core.watch import Cancelled, Progress
 from tests.drafter.conftest import BLOCK, MASK
 
@@ -79,6 +81,29 @@ def test_two_processes_under_torchrun_learn_what_one_learns(data_folder: Path, t
     assert lines[-1]["result"]["steps"] == 12
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("alone", "both"))
     assert all(torch.allclose(one[name], two[name], atol=5e-2) for name in one)
+
+
+@pytest.mark.slow
+def test_a_signal_to_the_launcher_leaves_a_checkpoint_that_the_next_start_goes_on_from(
+    data_folder: Path, target_folder: Path, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, processes=1, max_steps=2_000, save_steps=None, save_seconds=None)
+    (tmp_path / "settings.json").write_text(json.dumps(settings.to_json()))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "core.drafter"]
+    options = ["--data", data_folder, "--target", target_folder, "--out", tmp_path / "out", "--settings", tmp_path / "settings.json"]
+    with subprocess.Popen(
+        [*launcher, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        while '"step": 5' not in process.stdout.readline():
+            assert process.poll() is None, process.stderr.read()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+    standing = read_standing(unfinished_folder(tmp_path / "out") / LAST)
+    assert standing.step >= 5 and not (tmp_path / "out").exists()
+    losses = Losses()
+    result = train(data_folder, target_folder, tmp_path / "out", replace(settings, max_steps=standing.step + 3), losses, resume=True)
+    assert result.steps == standing.step + 3 and len(losses.losses) == 3
 
 
 def test_a_cancelled_training_ends_all_its_processes(data_folder: Path, target_folder: Path, tmp_path: Path) -> None:
