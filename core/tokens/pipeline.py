@@ -103,11 +103,17 @@ def _rare_collections() -> Iterator[None]:
 
 @contextmanager
 def _loaded_for_good() -> Iterator[None]:
-    """The collector leaves alone what is here already; workers that are copies of this process then share it, too."""
+    """The collector leaves alone what is here already; workers that are copies of this process then share it, too.
+
+    It also looks more rarely: a batch makes thousands of lists and dictionaries, and nearly all of them go without it.
+    """
+    often = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     try:
         yield
     finally:
+        gc.set_threshold(*often)
         gc.unfreeze()
 
 
