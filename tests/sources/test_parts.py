@@ -44,6 +44,26 @@ def test_every_row_is_found_by_its_number_whatever_the_sizes_of_batches_and_part
             numbers.row(outside)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]))), max_size=30), batch=st.integers(1, 7))
+def test_texts_are_the_values_as_utf_8_and_none_for_null(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, values: list[str | None], batch: int
+) -> None:
+    folder, plain = tmp_path_factory.mktemp("parts"), Group("plain", pa.schema([("t", pa.string())]))
+    monkeypatch.setattr(parts, "BATCH_ROWS", batch)
+    writer = PartWriter(folder, (plain,))
+    for value in values:
+        writer.append({"t": value}, 10)
+    writer.finish_part()
+    found = Parts(folder, plain)
+    order = [*reversed(range(len(values))), *range(0, len(values), 3)]
+    assert found.texts("t", order) == [None if values[number] is None else values[number].encode() for number in order]  # type: ignore[union-attr]
+    assert found.values("t", order) == [values[number] for number in order]
+    for outside in (-1, len(values)):
+        with pytest.raises(IndexError):
+            found.texts("t", [outside])
+
+
 def test_a_part_that_is_cut_short_is_damage(tmp_path: Path) -> None:
     written(tmp_path, 10)
     file = tmp_path / "numbers" / "part-00000.arrow"
