@@ -20,7 +20,7 @@ TRIED = 192
 """Conversations that are made: about a tenth of a second of work once the kinds in them are known."""
 
 REST = 1.2
-"""Units, verification and manifest in parts of the units: 1.20 for 20,000 conversations, 1.09 for 100,000 (`benchmarks/README.md`)."""
+"""Units, verification and manifest in parts of the units: 1.16 for 20,000 conversations, 1.09 for 100,000 (`benchmarks/README.md`)."""
 
 START = 3.0
 """Seconds until the first unit begins, for a tokenizer of 150,000 tokens (one of 4,000: 1.2): loading and proving the fast ways."""
