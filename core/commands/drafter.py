@@ -30,9 +30,7 @@ def evaluate(
     thinking: Annotated[str, typer.Option(help="Ask the target to think: as-is, on, off, or both (every prompt twice).")] = "as-is",
     confidence: Annotated[
         float | None,
-        typer.Option(
-            help="A chain ends where the drafter gives it less than this probability; 0: whole blocks, as servers do.", min=0.0
-        ),
+        typer.Option(help="A chain ends where the drafter gives it less than this probability; 0: whole blocks, as servers do.", min=0.0),
     ] = None,
     as_json: AsJSON = False,
     home: Home = None,

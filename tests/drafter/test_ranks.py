@@ -92,7 +92,11 @@ def test_a_signal_to_the_launcher_leaves_a_checkpoint_that_the_next_start_goes_o
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "core.drafter"]
     options = ["--data", data_folder, "--target", target_folder, "--out", tmp_path / "out", "--settings", tmp_path / "settings.json"]
     with subprocess.Popen(
-        [*launcher, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [*launcher, *map(str, options)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         while '"step": 5' not in process.stdout.readline():
