@@ -41,6 +41,8 @@ def _weights(page: Page) -> None:
     exact.fill("60")
     exact.press("Enter")
     expect(page.get_by_role("button", name="Save recipe")).to_be_visible()
+    expect(page.get_by_text("1 unsaved change")).to_be_visible()
+    settled(page)
     slider = page.get_by_role("slider", name="Weight of xlam")
     before = slider.get_attribute("aria-valuenow")
     slider.focus()
