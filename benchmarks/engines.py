@@ -66,10 +66,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=240.0)
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--prompts", type=int, default=200)
+    parser.add_argument("--layers", type=int, help="of the drafter, instead of the default for the target")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     rows = TokenizedRows.load(given.dataset)
-    shared = TrainSettings.from_json(suited(TargetFacts.read(given.target), {"max_seconds": None, "max_steps": TRIAL, "warmup_steps": 40}))
+    chosen = {"max_seconds": None, "max_steps": TRIAL, "warmup_steps": 40, **({"layers": given.layers} if given.layers else {})}
+    shared = TrainSettings.from_json(suited(TargetFacts.read(given.target), chosen))
     longest = max(int(end - start) for start, end in zip(rows.offsets[:-1], rows.offsets[1:], strict=True))
     sequence = max(longest, round(shared.conversations * rows.tokens / len(rows)))
     engine = SpeculatorsSettings(python=given.speculators, gpus=0, sequence=sequence, epochs=10_000)
