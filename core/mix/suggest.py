@@ -170,7 +170,7 @@ def _changed(recipe: Recipe, shares: Weights, new: Weights, given: Mapping[str, 
         had = given.get(source)
         if had is None or not had.available:
             continue
-        needed = had.rows * new[source] / shares[source]
+        needed = math.ceil(had.rows * new[source] / shares[source]) + 1  # shares come out as whole rows, which may give one more
         limit = min(entry["max_rows"] or math.inf, entry["max_epochs"] * had.available)
         if needed > limit:
             entry["max_epochs"] = max(entry["max_epochs"], min(MAX_EPOCHS, math.ceil(needed / had.available * 20) / 20))

@@ -113,3 +113,14 @@ def test_a_source_that_has_no_more_rows_is_named() -> None:
     found = suggest(old, {"small": Accepted(1.5, 50), "large": Accepted(6, 50)}, had)
     assert any("small has only 50 rows" in note and "import more" in note for note in found.notes)
     assert found.recipe.on_shortfall == "redistribute"
+
+
+@pytest.mark.parametrize("rows", [217, 218, 219, 640])
+def test_rows_that_are_used_again_suffice_whichever_way_the_plan_rounds_a_share(rows: int) -> None:
+    old = recipe_of({"slow": rows, "quick": 3 * rows})
+    accepted = {"slow": Accepted(2.0, 40), "quick": Accepted(3.0, 40)}
+    given_rows = {"slow": Given(rows, rows, 1), "quick": Given(3 * rows, 3 * rows, 1)}
+    made = suggest(old, accepted, given_rows).recipe
+    (slow,) = (entry for entry in made.sources if entry.name == "slow")
+    assert slow.max_epochs < MAX_EPOCHS
+    assert math.floor(slow.max_epochs * rows) >= math.floor(4 * rows * shares_of(made)["slow"]) + 1
