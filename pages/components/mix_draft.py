@@ -77,10 +77,14 @@ class Draft:
     def on_change(self, name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any]:
         """`key` and `on_change` of the widget `name`: what a reader says is given to `take`."""
         key = self.key(name, value)
+        drawn, _ = self._shown[name]
 
         def told() -> None:
+            turn, _ = self._shown[name]
+            if turn != drawn:  # a newer one stands in its place: this one only repeats what it said, and would take the newer value back
+                return
             said = st.session_state[key]
-            self._shown[name] = (self._shown[name][0], said)
+            self._shown[name] = (turn, said)
             take(said)
 
         return {"key": key, "on_change": told}

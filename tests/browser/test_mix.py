@@ -112,6 +112,19 @@ def test_a_weight_moves_by_slider_and_by_typing_and_picture_and_totals_follow(mi
     assert load_recipe(Workspace(mix.home).recipe("mine")).source("talk").weight == 300
 
 
+def test_a_slider_moved_faster_than_the_page_is_drawn_keeps_every_step(mix: Dashboard, page: Page):
+    opened(mix, page)
+    weight = 200
+    for steps in (2, 3, 2, 4):
+        slider = page.get_by_role("slider", name="Weight of programs")
+        slider.focus()
+        for _ in range(steps):
+            slider.press("ArrowLeft")
+        weight -= 5 * steps
+        said(page, "programs", weight)
+    expect(page.get_by_role("button", name=re.compile("unsaved change"))).to_be_visible()
+
+
 def test_a_kept_weight_stays_while_the_others_make_room(mix: Dashboard, page: Page):
     opened(mix, page)
     page.locator("label", has=page.get_by_label("Keep the weight of talk")).click()
