@@ -4,10 +4,11 @@ It knows the shape and its JSON form. It does not know where a conversation came
 template prints it.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
+
+import orjson
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
@@ -132,8 +133,9 @@ class Stored:
 
     messages: list[JSONObject]
     tools: list[Tool]
-    tools_text: str
-    """the tools as JSON text, for looking whether something stands in them"""
+    written: tuple[bytes, bytes]
+    """messages and tools (empty for none) as JSON text in UTF-8, for looking whether something stands in them; both empty where a text
+    has no UTF-8 form"""
     pending_user_turns: list[str]
     source: str = ""
     row_id: str = ""
@@ -148,8 +150,25 @@ class Stored:
     def of(cls, conversation: Conversation) -> "Stored":
         """The JSON values of a conversation."""
         messages, tools = messages_json(conversation.messages), list(conversation.tools)
-        text = json.dumps(tools, ensure_ascii=False) if tools else ""
-        return cls(messages, tools, text, list(conversation.pending_user_turns), conversation.source, conversation.row_id)
+        try:
+            written = orjson.dumps(messages), orjson.dumps(tools) if tools else b""
+        except (TypeError, ValueError, RecursionError):  # a lone surrogate, or an integer that it does not take
+            written = b"", b""
+        return cls(messages, tools, written, list(conversation.pending_user_turns), conversation.source, conversation.row_id)
+
+
+def holds_float(value: object) -> bool:
+    """Whether a float stands anywhere in a JSON value."""
+    waiting = [value]
+    for item in waiting:  # grows on the way
+        kind = type(item)
+        if kind is dict:
+            waiting += item.values()  # type: ignore[attr-defined]
+        elif kind is list:
+            waiting += item  # type: ignore[arg-type]
+        elif kind is float:
+            return True
+    return False
 
 
 _CONVERSATION_KEYS = {"messages", "tools", "pending_user_turns"}

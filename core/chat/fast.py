@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.chat.boundary import thinking_args
 from core.chat.choices import Dropped, Supervision
 from core.chat.drafts import draft_rows
 from core.chat.fast_encoding import FastEncoder, QuickEncoder
-from core.chat.fast_plan import RowPlan
+from core.chat.fast_rows import BatchRows
 from core.chat.glue import Exact, glue_of, is_plain, prints_texts_as_they_stand
 from core.chat.kinds import Kind, KindReader
 from core.chat.learned import Composed, Learned
 from core.chat.standing import Shape
-from core.chat.supervision import Supervised, TrainingRow, supervise, supervised_of, unsupervised
+from core.chat.supervision import Supervised, supervise, supervised_of
 from core.chat.target import Target
 from core.chat.template import TemplateRefused
 from core.conversation import Conversation, JSONObject, Stored
@@ -200,7 +199,7 @@ class FastPath:
     def _render(self, chat: Stored, composed: Composed) -> list[str] | None:
         plan = composed.plan
         messages, tools = chat.messages, chat.tools or None
-        ready = None if self._renderer is None else self._renderer.ready(messages, tools, chat.tools_text)
+        ready = None if self._renderer is None else self._renderer.ready(messages, tools)
         texts: list[str] = []
         for count, setting in plan.renders:
             args = thinking_args(setting)
@@ -215,11 +214,12 @@ class FastPath:
 
     def _mask(self, texts: list[str], waiting: list[_Waiting], made: list[Supervised | None]) -> None:
         """Encode the texts and fill in what became of the waiting conversations."""
-        batch = _Batch(*self._encoder.encode_batch_flat(texts), self._learned.is_marker)
+        plans = [plan for one in waiting for plan in one.composed.plan.rows]
+        rows = BatchRows.read(self._encoder.encode_batch_flat(texts), plans, self._learned.is_marker, self.supervision.seq_length)
         text = 0
         for one in waiting:
             plan = one.composed.plan
-            fast = batch.rows(one.chat.row_id, text, plan.rows, [*plan.dropped], self.supervision)
+            fast = rows.supervised(one.chat.row_id, text, plan.rows, [*plan.dropped], self.supervision)
             text += len(plan.rows)
             if fast is None:
                 made[one.place] = self._slow(one.chat, one.shape)
@@ -258,50 +258,6 @@ class FastPath:
         self._report.mismatched += 1
         if self._report.invalid_since is None:
             self._report.invalid_since = self._first_fast
-
-
-class _Batch:
-    """Many rows in two flat arrays: `ids` int32 and `mask` bool, both `[tokens]`."""
-
-    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64], is_marker: NDArray[np.bool_]) -> None:
-        """`offsets` int64 `[rows + 1]`; `is_marker` bool `[vocabulary]`."""
-        self.ids, self.mask = ids, np.zeros(len(ids), np.bool_)
-        markers = np.flatnonzero(is_marker[ids])
-        self._bytes, self._marker_bytes = ids.tobytes(), ids[markers].tobytes()
-        self._edges: list[int] = offsets.tolist()
-        self._marked: list[int] = np.searchsorted(markers, offsets).tolist()
-        self._markers: list[int] = markers.tolist()
-
-    def rows(self, row_id: str, text: int, plans: Sequence[RowPlan], dropped: list[Dropped], choices: Supervision) -> Supervised | None:
-        """What becomes of a conversation whose rows are the texts from number `text` on; None where the slow path has to say."""
-        limit = choices.seq_length
-        rows: list[TrainingRow] = []
-        for number, row in enumerate(plans, text):
-            start, end, first = self._edges[number], self._edges[number + 1], self._marked[number]
-            if self._marker_bytes[first * 4 : self._marked[number + 1] * 4] != row.markers:
-                return None
-            parts = row.parts_in(self._bytes, end, self._markers, first)
-            length = end - start
-            if parts is None or (length > limit and choices.overlong == "keep_last_turns"):
-                return None
-            if length > limit and choices.overlong == "drop":
-                dropped.append(Dropped(row.turn, "too_long", f"{length:,} tokens, {limit:,} are the limit."))
-                continue
-            cutting = start + limit
-            earliest = None
-            for _, begin, last in parts:
-                if begin < last and (earliest is None or begin < earliest):
-                    earliest = begin
-            if earliest is None or earliest >= cutting:
-                dropped.append(unsupervised(row.turn, None if earliest is None else earliest - start, limit))
-                continue
-            for _, begin, last in parts:
-                self.mask[begin:last] = True
-            long = length > limit
-            cut = next((message for message, begin, last in parts if begin < cutting < last), None) if long else None
-            kept = cutting if long else end
-            rows.append(TrainingRow(row_id, row.turn, self.ids[start:kept], self.mask[start:kept], long, row.rewritten, cut))
-        return Supervised(rows, dropped)
 
 
 def same(one: Supervised, other: Supervised) -> bool:

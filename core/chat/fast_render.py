@@ -13,8 +13,10 @@ import minijinja
 from core.chat.frame import thinking_settings
 from core.chat.probe_cases import CASES, TOOL, answer, calling, named, result, user
 from core.chat.template import ChatTemplate, TemplateRefused, template_messages
-from core.conversation import JSONObject, Tool
+from core.conversation import JSONObject, Tool, holds_float
 
+_HELD = 64
+"""Lists of tools that are held."""
 _GENERATION = re.compile(r"(\{%[-+]?\s*)(end)?generation(\s*[-+]?%\})")
 _TRIMMED_BY_PYTHON_ALONE = ("\x1c", "\x1d", "\x1e", "\x1f")
 """Python's `strip` takes these for blanks, Rust's does not, so they stand in the render of a template that trims."""
@@ -44,13 +46,15 @@ class FastRenderer:
     def __init__(self, template: ChatTemplate) -> None:
         """Raises `minijinja.TemplateError` where minijinja cannot read the template."""
         self._template = template
+        self._offered: dict[int, tuple[Sequence[Tool], bool]] = {}
+        self._written: dict[int, str | None] = {}
 
         def strftime_now(format: str) -> str:
             return template.date.strftime(format)
 
         self._environment = minijinja.Environment(
             templates={name: _GENERATION.sub(_plain_block, source) for name, source in template.sources.items()},
-            filters={"tojson": _to_json},
+            filters={"tojson": self._to_json},
             globals={"raise_exception": _refuse, "strftime_now": strftime_now, **template.tokens, **template.args},
             trim_blocks=True,
             lstrip_blocks=True,
@@ -85,18 +89,15 @@ class FastRenderer:
         ready = self.ready(messages, tools)
         return None if ready is None else self.printed(ready, len(messages), add_generation_prompt, args)
 
-    def ready(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None, tools_text: str | None = None) -> Ready | None:
-        """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it.
-
-        `tools_text`: the tools as JSON, where that is at hand.
-        """
+    def ready(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool] | None) -> Ready | None:
+        """The conversation in the form that templates take, for several renders of its beginnings; None where Jinja2 has to print it."""
         plain = True
         for message in messages:
             if len(message) != 2 or type(message["content"]) is not str:
                 plain = False
                 if "tool_calls" in message and holds_float(message["tool_calls"]):
                     return None  # a float on its own comes back from minijinja as another number's text (1.0 as 1, 1e20 as its digits)
-        if tools and (tools_text is None or _MAYBE_FLOAT.search(tools_text)) and holds_float(tools):
+        if tools and not self._printable(tools):
             return None
         name = "tool_use" if tools and "tool_use" in self._template.sources else "default"
         # No template can change what it is given here, so messages of a role and a text alone need no copy.
@@ -116,6 +117,27 @@ class FastRenderer:
                 return None
         return text
 
+    def _printable(self, tools: Sequence[Tool]) -> bool:
+        """Whether no float stands in the tools; many conversations share theirs, so they are held and written as JSON once."""
+        known = self._offered.get(id(tools))
+        if known is None:
+            if len(self._offered) >= _HELD:
+                self._offered.clear()
+                self._written.clear()
+            known = self._offered[id(tools)] = tools, not holds_float(tools)
+            self._written.update((id(tool), None) for tool in tools)
+        return known[1]
+
+    def _to_json(self, value: Any, indent: int | None = None, **options: Any) -> str:
+        if indent is not None or options:
+            return json.dumps(value, **{"ensure_ascii": False, "indent": indent, **options})
+        text = self._written.get(id(value))
+        if text is None:
+            text = _DUMPS(value)  # json.dumps makes an encoder at every call
+            if id(value) in self._written:
+                self._written[id(value)] = text
+        return text
+
 
 def probe_chats() -> Iterator[tuple[list[JSONObject], list[Tool] | None]]:
     """The probe's conversations, and hard texts and values in every place."""
@@ -130,26 +152,7 @@ def probe_chats() -> Iterator[tuple[list[JSONObject], list[Tool] | None]]:
         yield [user("x"), calling({"word": value}, {"a": "b", "deep": {"c": value}}), result("x"), result("y", 1), answer("z")], [TOOL]
 
 
-_MAYBE_FLOAT = re.compile(r"\d(?:\.\d|[eE][-+\d])")
-"""Stands in the JSON text of every float."""
-
-
-def holds_float(value: object) -> bool:
-    """Whether a float stands anywhere in a JSON value."""
-    if type(value) is dict:
-        return any(holds_float(item) for item in value.values())
-    if type(value) is list:
-        return any(holds_float(item) for item in value)
-    return type(value) is float
-
-
 _DUMPS = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def _to_json(value: Any, indent: int | None = None, **options: Any) -> str:
-    if indent is None and not options:
-        return _DUMPS(value)  # json.dumps makes an encoder at every call
-    return json.dumps(value, **{"ensure_ascii": False, "indent": indent, **options})
 
 
 def _refuse(message: str) -> Never:

@@ -1,4 +1,4 @@
-"""Renders of plain chats put together from their texts, for templates that print every text as it stands.
+"""Renders of plain chats, with or without reasoning, put together from their texts, for templates that print every text as it stands.
 
 What stands between the texts is learned per kind of conversation by rendering words of our own, and compared with real renders ever
 again. It does not know tokens.
@@ -7,7 +7,7 @@ again. It does not know tokens.
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jinja2.nodes
 
@@ -33,8 +33,8 @@ _METHODS = frozenset(
 )  # fmt: skip
 """What does not change a text, or is seen by the probe, or looks for words that the fast path leaves to Jinja2."""
 
-_BETWEEN = "xq{}jz"
-"""Words of our own that no template prints."""
+_BETWEEN, _OTHERS = "xq{}jz", "Vk{}Wf"
+"""Words of our own that no template prints, and others: what stays the same between both is the template's."""
 
 _TRIMMED: tuple[str | None, ...] = ("", "\n", None)
 _BLANKS = ("\n", " ", "\n \n", " \n", "\n ", "\t\n\t", "\n\n\t", "\u00a0", "\r\n")
@@ -76,17 +76,22 @@ class Trim(NamedTuple):
 
 @dataclass(frozen=True)
 class Pieces:
-    """One render: `between` has a piece before each text and one after the last, `trims` says which blanks of a text are not printed."""
+    """One render: `between` has a piece before each printed text and one after the last, `printed` the numbers of these texts.
+
+    `trims` says which blanks of each are not printed.
+    """
 
     between: tuple[str, ...]
+    printed: tuple[int, ...]
     trims: tuple[Trim, ...]
 
     def around(self, texts: Sequence[str]) -> str:
-        """The render with these texts; those beyond the ones that it prints are left out."""
+        """The render with these texts."""
         parts = [""] * (2 * len(self.between) - 1)
         parts[::2] = self.between
+        shown = [texts[number] for number in self.printed]
         parts[1::2] = [
-            trim(text) if text[0].isspace() or text[-1].isspace() else text for trim, text in zip(self.trims, texts, strict=False)
+            trim(text) if text[0].isspace() or text[-1].isspace() else text for trim, text in zip(self.trims, shown, strict=True)
         ]
         return "".join(parts)
 
@@ -104,7 +109,7 @@ class Glue:
 
     def joined(self, messages: Sequence[JSONObject]) -> list[str] | None:
         """The renders of a conversation of the kind; None where the template may know a text."""
-        texts = [message["content"] for message in messages]
+        texts = texts_of(messages)
         for text in texts:
             if len(text) in self.exact.lengths and text in self.exact.texts:
                 return None
@@ -117,8 +122,33 @@ class Glue:
 
 
 def is_plain(messages: Sequence[JSONObject]) -> bool:
-    """Whether every message is a role and a text with more than blanks."""
-    return all(len(message) == 2 and message["content"] and not message["content"].isspace() for message in messages)
+    """Whether every message is a role, a text with more than blanks, and at most such a reasoning besides."""
+    for message in messages:
+        if len(message) > 2 and (len(message) > 3 or not _says(message.get("reasoning_content"))):
+            return False
+        if not _says(message["content"]):
+            return False
+    return True
+
+
+def _says(text: str | None) -> bool:
+    return bool(text) and not text.isspace()  # type: ignore[union-attr]
+
+
+def texts_of(messages: Sequence[JSONObject]) -> list[str]:
+    """The texts of a plain conversation: of every message its reasoning, where it has one, and its content."""
+    texts: list[str] = []
+    for message in messages:
+        if len(message) > 2:
+            texts.append(message["reasoning_content"])
+        texts.append(message["content"])
+    return texts
+
+
+def with_texts(messages: Sequence[JSONObject], texts: Sequence[str]) -> list[JSONObject]:
+    """The same messages with other texts, in the order of `texts_of`."""
+    new = iter(texts)
+    return [{**message, **({"reasoning_content": next(new)} if len(message) > 2 else {}), "content": next(new)} for message in messages]
 
 
 def glue_of(messages: Sequence[JSONObject], wanted: Sequence[tuple[int, bool | None]], printed: Printed, exact: Exact) -> Glue | None:
@@ -133,21 +163,25 @@ def glue_of(messages: Sequence[JSONObject], wanted: Sequence[tuple[int, bool | N
 
 
 def _pieces(messages: Sequence[JSONObject], setting: bool | None, printed: Printed) -> Pieces | None:
-    """What one render prints around the texts, seen with words of our own; None where it does not print each of them once."""
-    words = [_BETWEEN.format(place) for place in range(len(messages))]
+    """What one render prints around the texts, seen with words of our own; None where it prints one of them twice, or in another order."""
+    texts = range(len(texts_of(messages)))
 
-    def between(before: str, after: str) -> tuple[str, ...] | None:
-        ours = [{**message, "content": before + word + after} for message, word in zip(messages, words, strict=True)]
-        text = printed(ours, len(ours), setting)
-        return None if text is None else _cut(text, words)
+    def render(form: str, blanks: str = "") -> str | None:
+        return printed(with_texts(messages, [blanks + form.format(number) + blanks for number in texts]), len(messages), setting)
 
-    plain, blank = between("", ""), [between(blanks, blanks) for blanks in _BLANKS]
-    if plain is None or None in blank:
+    first = render(_BETWEEN)
+    shown = tuple(number for number in texts if first is not None and _BETWEEN.format(number) in first)
+
+    def between(text: str | None, form: str = _BETWEEN) -> tuple[str, ...] | None:
+        return None if text is None else _cut(text, [form.format(number) for number in shown])
+
+    plain, blank = between(first), [between(render(_BETWEEN, blanks)) for blanks in _BLANKS]
+    if plain is None or None in blank or plain != between(render(_OTHERS), _OTHERS):
         return None
     ends: list[str | None] = [""]  # what is trimmed behind the text before each piece
     begins: list[str | None] = []
     for place, piece in enumerate(plain):
-        last = place == len(words)
+        last = place == len(shown)
         seen = [(blanks, found[place]) for blanks, found in zip(_BLANKS, blank, strict=True) if found is not None]
         pair = next(
             (
@@ -165,7 +199,7 @@ def _pieces(messages: Sequence[JSONObject], setting: bool | None, printed: Print
             return None
         ends.append(pair[0])
         begins.append(pair[1])
-    return Pieces(plain, tuple(Trim(left, right) for left, right in zip(begins[:-1], ends[2:], strict=True)))
+    return Pieces(plain, shown, tuple(Trim(left, right) for left, right in zip(begins[:-1], ends[2:], strict=True)))
 
 
 def _cut(text: str, words: Sequence[str]) -> tuple[str, ...] | None:
@@ -193,13 +227,14 @@ def prints_texts_as_they_stand(template: ChatTemplate, printed: Printed) -> bool
 def _probe(printed: Printed) -> Iterator[tuple[str | None, str | None]]:
     """A render of a hard text in every place, and what it should be."""
     edges = [f"{mark}x" for mark in string.punctuation] + [f"x{mark}" for mark in string.punctuation]
-    roles = ("system", "user", "assistant", "user", "assistant")
-    for lead in (0, 1):
-        words: list[Any] = [{"role": role, "content": _BETWEEN.format(place)} for place, role in enumerate(roles)][lead:]
-        pieces = _pieces(words, None, printed)
+    chats = [[{"role": role, "content": role} for role in ("system", "user", "assistant", "user", "assistant")]]
+    chats += [chats[0][1:], [message | ({"reasoning_content": "why"} if message["role"] == "assistant" else {}) for message in chats[0]]]
+    for chat in chats:
+        words = [_BETWEEN.format(place) for place in range(len(texts_of(chat)))]
+        pieces = _pieces(chat, None, printed)
         if pieces is None:
             continue
         for place in range(len(words)):
             for text in (*_HARD, *edges, *string.ascii_letters, *string.digits):
-                changed = [{**word, "content": text} if at == place else word for at, word in enumerate(words)]
-                yield printed(changed, len(words), None), pieces.around([word["content"] for word in changed])
+                texts = [*words[:place], text, *words[place + 1 :]]
+                yield printed(with_texts(chat, texts), len(chat), None), pieces.around(texts)

@@ -13,9 +13,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from core.errors import MixdownError
+from core.sources.arrays import as_numpy
 
 BATCH_ROWS = 1_024
 BATCH_BYTES = 16 * 1024 * 1024
@@ -136,10 +138,11 @@ class Parts:
         if any(reader.schema != group.schema for reader in readers) or len(self.sizes) != len(self._batches):
             raise DamagedLibrary(f"The imported rows in '{where}' have another layout than this version writes: import the source again.")
         self._ends = list(accumulate(self.sizes))
+        self._edges = np.array([0, *self._ends])
         self._current: tuple[int, pa.RecordBatch] | None = None
         self._table: pa.Table | None = None
         self._chunks: dict[str, list[pa.Array]] = {}
-        self._texts: dict[str, list[_Texts | None]] = {}
+        self._texts: dict[str, list[_Texts]] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -167,23 +170,24 @@ class Parts:
             found.append(chunks[which][number - ends[which] + sizes[which]].as_py())
         return found
 
-    def texts(self, column: str, numbers: Sequence[int]) -> list[bytes | None]:
-        """The UTF-8 of many rows of a text column of an uncompressed group, None for null; a third of what `values` takes.
+    def texts(self, columns: Sequence[str], numbers: Sequence[int]) -> list[list[bytes | None]]:
+        """For each column of texts of an uncompressed group the UTF-8 of many rows, None for null; a third of what `values` takes.
 
         Raises `IndexError` outside the table.
         """
+        asked = np.asarray(numbers, np.int64)
+        if len(asked) and not (asked.min() >= 0 and asked.max() < len(self)):
+            raise IndexError(next(number for number in numbers if not 0 <= number < len(self)))
+        which = np.searchsorted(self._edges[1:], asked, "right")
+        inside = asked - self._edges[which]
+        places = list(zip(which.tolist(), inside.tolist(), strict=True))
+        return [[chunks[chunk].text(row) for chunk, row in places] for chunks in map(self._texts_of, columns)]
+
+    def _texts_of(self, column: str) -> "list[_Texts]":
         chunks = self._texts.get(column)
         if chunks is None:
-            chunks = self._texts[column] = [_Texts.of(chunk) for chunk in self.table().column(column).chunks]
-        ends, sizes = self._ends, self.sizes
-        found: list[bytes | None] = []
-        for number in numbers:
-            if number < 0:
-                raise IndexError(number)
-            which = bisect_right(ends, number)
-            chunk = chunks[which]
-            found.append(None if chunk is None else chunk.text(number - ends[which] + sizes[which]))
-        return found
+            chunks = self._texts[column] = [_Texts(chunk) for chunk in self.table().column(column).chunks]
+        return chunks
 
     def row(self, number: int) -> dict[str, Any]:
         """One row as a mapping of column to value, at the cost of finding its batch. Raises `IndexError` outside the table."""
@@ -199,27 +203,19 @@ class Parts:
         return {name: batch.column(index)[inside].as_py() for index, name in enumerate(batch.schema.names)}
 
 
-@dataclass(frozen=True, slots=True)
 class _Texts:
     """One batch of a text column, read from its buffers without an Arrow value for each row."""
 
-    edges: memoryview
-    """int32 [rows + 1], where each text begins in `data`"""
-    data: memoryview
-    array: pa.StringArray | None
-    """the batch itself where some of its rows are null"""
+    __slots__ = ("data", "edges", "valid")
 
-    @classmethod
-    def of(cls, array: pa.StringArray) -> "_Texts | None":
-        """None where every row is null."""
-        if array.null_count == len(array):
-            return None
+    def __init__(self, array: pa.StringArray) -> None:
         _, edges, data = array.buffers()
-        inside = memoryview(edges).cast("i")[array.offset : array.offset + len(array) + 1]
-        return cls(inside, memoryview(data if data is not None else b""), array if array.null_count else None)
+        self.edges = memoryview(edges).cast("i")[array.offset : array.offset + len(array) + 1]
+        """int32 [rows + 1], where each text begins in `data`"""
+        self.data = memoryview(data if data is not None else b"")
+        self.valid = as_numpy(array.is_valid()).tobytes()
+        """[rows], 0 for null"""
 
     def text(self, row: int) -> bytes | None:
         """The UTF-8 of a row, None for null."""
-        if self.array is not None and not self.array[row].is_valid:
-            return None
-        return bytes(self.data[self.edges[row] : self.edges[row + 1]])
+        return bytes(self.data[self.edges[row] : self.edges[row + 1]]) if self.valid[row] else None

@@ -4,6 +4,7 @@ It knows what is stored of a row. It does not know files or queries.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from core.conversation import Conversation, Stored, Tool
 from core.dialects import Outcome
 from core.sources.parts import Group
-from core.sources.text import content_hash, dumps, loads, prompt_hash, quick_loads, readable_text, search_key
+from core.sources.text import content_hash, dumps, loads, parsed, prompt_hash, readable_text, search_key
 
 INDEX = Group(
     "index",
@@ -137,7 +138,13 @@ def conversation_of(record: dict[str, Any], source: str, name: str) -> Conversat
 def stored_of(messages: bytes | None, tools: bytes | None, pending: bytes | None, source: str, name: str) -> Stored:
     """A conversation from the UTF-8 of its `CONVERSATIONS` columns; `name` is its row_id."""
     written = messages or b"[]"
-    value = loads(written.decode()) if _NUMBERS in written else quick_loads(written)
-    offered = "" if tools is None else tools.decode()
-    asked: list[Tool] = loads(offered) if offered else []
-    return Stored(value, asked, offered, loads(pending.decode()) if pending else [], source, name)
+    value, clean = parsed(written, numbers=_NUMBERS in written)
+    offered, also_clean = _offered(tools) if tools else ([], True)
+    asked: list[str] = loads(pending.decode()) if pending else []
+    return Stored(value, offered, (written, tools or b"") if clean and also_clean else (b"", b""), asked, source, name)
+
+
+@lru_cache(256)
+def _offered(tools: bytes) -> tuple[list[Tool], bool]:
+    """`parsed` of a column of tools: many rows offer the same ones, and nobody changes them."""
+    return parsed(tools)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import xxhash
 
-from core.conversation import Conversation, messages_json
+from core.conversation import Conversation, holds_float, messages_json
 
 _LONG_NUMBER = re.compile("[0-9]{19}")
 
@@ -26,15 +26,21 @@ def dumps(value: Any) -> str:
 
 def loads(text: str) -> Any:
     """The value of stored JSON text."""
-    return quick_loads(text) if _LONG_NUMBER.search(text) is None else json.loads(text)
+    return parsed(text)[0]
 
 
-def quick_loads(text: str | bytes) -> Any:
-    """The same for text (or its UTF-8) without integers of 19 digits and more, which come out as floats."""
+def parsed(text: str | bytes, numbers: bool = True) -> tuple[Any, bool]:
+    """The value of stored JSON text (or its UTF-8), and whether every text in it has a UTF-8 form.
+
+    `numbers`: whether numbers can stand in it; only then are those looked for that are longer than 64 bits.
+    """
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:  # a lone surrogate, or nested deeper than it goes
-        return json.loads(text)
+        return json.loads(text), False
+    if numbers and holds_float(value) and _LONG_NUMBER.search(text if isinstance(text, str) else text.decode()):
+        value = json.loads(text)  # orjson makes a float of a long integer
+    return value, True
 
 
 def content_hash(conversation: Conversation) -> str:

@@ -17,6 +17,8 @@ from core.errors import MixdownError
 from core.tokens.shards import write_whole
 
 FREQUENCIES_FILE = "token_freq.pt"
+_AT_ONCE = 1 << 20
+"""Tokens that wait to be counted together."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -24,9 +26,31 @@ class FrequenciesUnreadable(MixdownError):
     """A `token_freq.pt` that is not a dictionary of integers."""
 
 
-def supervised_counts(input_ids: npt.NDArray[np.int32], loss_mask: npt.NDArray[np.bool_], vocab_size: int) -> npt.NDArray[np.int64]:
-    """Count per token id over supervised tokens, int64 `[at least vocab_size]`."""
-    return np.bincount(input_ids[loss_mask], minlength=vocab_size)
+class SupervisedCounts:
+    """Counts supervised tokens by id, many at once: each count goes through the whole vocabulary."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self._counts = np.zeros(vocab_size, np.int64)
+        self._waiting: list[npt.NDArray[np.int32]] = []
+        self._tokens = 0
+
+    def add(self, input_ids: npt.NDArray[np.int32], loss_mask: npt.NDArray[np.bool_]) -> None:
+        """Count the tokens of `input_ids` where `loss_mask` is true, both `[tokens]`; ids below the vocabulary's size."""
+        self._waiting.append(input_ids[loss_mask])
+        self._tokens += len(self._waiting[-1])
+        if self._tokens >= _AT_ONCE:
+            self._count()
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each id was supervised so far, `[vocab_size]`."""
+        self._count()
+        return self._counts
+
+    def _count(self) -> None:
+        if self._tokens:
+            self._counts += np.bincount(np.concatenate(self._waiting), minlength=len(self._counts))
+        self._waiting, self._tokens = [], 0
 
 
 def write_frequencies(path: Path, counts: npt.NDArray[np.int64]) -> None:

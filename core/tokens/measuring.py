@@ -5,6 +5,7 @@ A figure holds for one target, template and supervision. It knows conversations 
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import orjson
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.chat import FastPath, Supervised, Target
@@ -97,31 +99,45 @@ def keep_figures(folder: Path, units: Sequence[Unit], names: Sequence[str], libr
     Conversations without a row (refused, quarantined) count with no token. One that is used in several epochs is counted once.
     """
     train = [unit for unit in units if unit.kind == "train"]
+    sources = [library.source(name) for name in names]
     rows = [np.zeros(0, np.int64) for _ in names]
     figures = [np.zeros((0, 3), np.int64) for _ in names]
     for unit in train:
+        shard = _Shard.read(folder / unit.file)
         for index in np.unique(unit.source).tolist():
             picked, times = np.unique(unit.row[unit.source == index], return_counts=True)
-            tokens = _summed(folder / unit.file, int(index), library.source(names[index]), picked)
             rows[index] = np.concatenate([rows[index], picked])
-            figures[index] = np.concatenate([figures[index], tokens // times[:, None]])
-    for index, name in enumerate(names):
+            figures[index] = np.concatenate([figures[index], shard.summed(index, sources[index], picked) // times[:, None]])
+    for index, source in enumerate(sources):
         if len(rows[index]):
             row, first = np.unique(rows[index], return_index=True)
-            add_measured(library.source(name), key, Measured.sorted_by_row(row, *figures[index][first].T))
+            add_measured(source, key, Measured.sorted_by_row(row, *figures[index][first].T))
 
 
-def _summed(shard: Path, index: int, source: Source, picked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Tokens, trainable tokens and training rows `[picked, 3]` that a shard holds of some rows (rising) of one source."""
-    ids = source.index()["row_id"].take(as_arrow(picked)).combine_chunks()
-    sums = np.zeros((len(picked), 3), np.int64)
-    for batch in read_shard(shard):
-        mask, starts = flat(batch["loss_mask"])
-        trained = np.add.reduceat(np.append(mask, False).astype(np.int64), starts[:-1]) if batch.num_rows else np.zeros(0, np.int64)
-        at = pc.index_in(batch["row_id"], value_set=ids)
-        mine = as_numpy(batch["source"].indices) == index
-        mine &= ~as_numpy(at.is_null())
-        place = as_numpy(pc.fill_null(at, as_arrow(np.zeros(1, np.int32))[0]))[mine]
-        for column, values in enumerate((as_numpy(batch["seq_len"]), trained, np.ones(batch.num_rows, np.int64))):
-            np.add.at(sums[:, column], place, values[mine])
-    return sums
+@dataclass(frozen=True)
+class _Shard:
+    """What a shard says of its rows: `source` int32 `[rows]`, and tokens, trainable tokens and 1, int64 `[rows, 3]`."""
+
+    row_id: pa.StringArray
+    source: npt.NDArray[np.int32]
+    figures: npt.NDArray[np.int64]
+
+    @classmethod
+    def read(cls, path: Path) -> "_Shard":
+        """Read it; nothing of its tokens stays in memory."""
+        ids, sources, figures = [], [np.zeros(0, np.int32)], [np.zeros((0, 3), np.int64)]
+        for batch in read_shard(path):
+            mask, starts = flat(batch["loss_mask"])
+            trained = np.add.reduceat(np.append(mask, False), starts[:-1], dtype=np.int64)
+            ids.append(batch["row_id"])
+            sources.append(as_numpy(batch["source"].indices))
+            figures.append(np.stack([as_numpy(batch["seq_len"]), trained, np.ones(batch.num_rows, np.int64)], axis=1))
+        return cls(pa.chunked_array(ids, pa.string()).combine_chunks(), np.concatenate(sources), np.concatenate(figures))
+
+    def summed(self, index: int, source: Source, picked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The figures `[picked, 3]` of some rows (rising) of the source that has number `index` in the shard."""
+        at = pc.index_in(self.row_id, value_set=source.index()["row_id"].take(as_arrow(picked)).combine_chunks())
+        mine = (self.source == index) & as_numpy(at.is_valid())
+        sums = np.zeros((len(picked), 3), np.int64)
+        np.add.at(sums, as_numpy(at.fill_null(0))[mine], self.figures[mine])
+        return sums

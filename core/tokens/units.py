@@ -18,8 +18,8 @@ from core.chat import FastPath, Supervised, Supervision, Target
 from core.conversation import Conversation, Stored
 from core.mix import Recipe
 from core.sources import Library, Source
-from core.sources.arrays import as_arrow
-from core.tokens.frequencies import supervised_counts
+from core.sources.arrays import as_numpy
+from core.tokens.frequencies import SupervisedCounts
 from core.tokens.manifest import SourceCounts
 from core.tokens.shards import FileRecord, ShardWriter, TokenRow, write_whole
 from core.tokens.target import load_target, supervision_of, vocabulary
@@ -135,6 +135,8 @@ class Workbench:
     fast: FastPath
     opened: dict[str, Source] = field(default_factory=dict)
     """Sources that some unit has read from: opened once, as that takes longer the larger they are."""
+    repaired: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """By a source's index, see `repaired_rows`."""
 
     @classmethod
     def open(cls, workspace: Workspace, recipe: Recipe, names: Sequence[str], folder: Path, encoder: Encoder = "auto") -> "Workbench":
@@ -151,6 +153,15 @@ class Workbench:
         if name not in self.opened:
             self.opened[name] = self.library.source(name)
         return self.opened[name]
+
+    def repaired_rows(self, index: int) -> npt.NDArray[np.bool_] | None:
+        """Bool `[rows]`: which of a source's rows some repair touched; None where none was."""
+        source = self.source(index)
+        if not source.ledger.repaired:
+            return None
+        if index not in self.repaired:
+            self.repaired[index] = as_numpy(pc.list_value_length(source.index()["repairs"])) > 0
+        return self.repaired[index]
 
     def batches(self, unit: Unit) -> Iterator[tuple[list[int], list[Stored]]]:
         """Indices of the sources and conversations in the unit's order, a batch at a time, each source's part of it read at once."""
@@ -174,7 +185,7 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
     """Render, encode and mask the unit's conversations and write their shard."""
     counts = {index: asdict(SourceCounts()) for index in sorted(set(unit.source.tolist()))}
     drops: list[Drop] = []
-    frequencies = np.zeros(vocabulary(bench.target), np.int64)
+    supervised = SupervisedCounts(vocabulary(bench.target))
     shard = ShardWriter(bench.folder / unit.file, bench.names)
     before = means_of(bench.fast)
     waiting: list[TokenRow] = []
@@ -185,13 +196,14 @@ def run_unit(unit: Unit, bench: Workbench, pulse: Pulse) -> UnitRecord:
             rows += [TokenRow(row.input_ids, row.loss_mask, index, one.row_id) for row in made.rows]
             if made.dropped:
                 drops += _drops(bench.names[index], one.row_id, made)
-        _count_tokens(frequencies, rows, counts)
+        _count_tokens(supervised, rows, counts)
         waiting += rows
         while len(waiting) >= ROWS:
             shard.write(waiting[:ROWS])
             del waiting[:ROWS]
         pulse(len(stored))
     shard.write(waiting)
+    frequencies = supervised.counts
     frequent = np.flatnonzero(frequencies)
     return UnitRecord(
         unit.number,
@@ -220,13 +232,8 @@ def _since(before: Means, now: Means) -> Means:
 def _repaired(unit: Unit, bench: Workbench) -> dict[str, int]:
     counts = {}
     for index in sorted(set(unit.source.tolist())):
-        source = bench.source(index)
-        if not source.ledger.repaired:
-            counts[source.name] = 0
-            continue
-        repairs = source.index()["repairs"]
-        touched = pc.list_value_length(repairs.take(as_arrow(unit.row[unit.source == index])))
-        counts[bench.names[index]] = pc.sum(pc.greater(touched, 0)).as_py() or 0
+        repaired = bench.repaired_rows(index)
+        counts[bench.names[index]] = 0 if repaired is None else int(np.count_nonzero(repaired[unit.row[unit.source == index]]))
     return counts
 
 
@@ -247,12 +254,12 @@ def _count(tally: dict[str, Any], made: Supervised) -> None:
         tally["dropped"][drop.reason] = tally["dropped"].get(drop.reason, 0) + 1
 
 
-def _count_tokens(frequencies: npt.NDArray[np.int64], rows: Sequence[TokenRow], counts: dict[int, dict[str, Any]]) -> None:
+def _count_tokens(supervised: SupervisedCounts, rows: Sequence[TokenRow], counts: dict[int, dict[str, Any]]) -> None:
     """Add the rows' tokens to the supervised ones by id, and to the figures of their sources."""
     if not rows:
         return
     ids, mask = np.concatenate([row.input_ids for row in rows]), np.concatenate([row.loss_mask for row in rows])
-    frequencies += supervised_counts(ids, mask, len(frequencies))
+    supervised.add(ids, mask)
     lengths = np.fromiter((len(row.input_ids) for row in rows), np.int64, len(rows))
     trained = np.add.reduceat(mask, np.cumsum(lengths) - lengths, dtype=np.int64)
     sources = np.fromiter((row.source for row in rows), np.int64, len(rows))

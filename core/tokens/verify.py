@@ -19,7 +19,7 @@ from core.chat import Target
 from core.errors import MixdownError
 from core.sources.arrays import as_numpy, text_scalar
 from core.tokens.dropped import DROPPED_FILE, DROPPED_SCHEMA
-from core.tokens.frequencies import FREQUENCIES_FILE, read_frequencies, supervised_counts
+from core.tokens.frequencies import FREQUENCIES_FILE, SupervisedCounts, read_frequencies
 from core.tokens.heldout import HELDOUT_FILE, HELDOUT_SCHEMA, longest_prompt
 from core.tokens.manifest import Manifest, ManifestBroken
 from core.tokens.rerender import rerendered
@@ -126,7 +126,7 @@ class _Rows:
         self._manifest = manifest
         self._vocabulary = int(manifest.target["vocab_size"])
         self.rows = 0
-        self.frequencies = np.zeros(self._vocabulary, np.int64)
+        self.supervised = SupervisedCounts(self._vocabulary)
         self.sources: dict[str, npt.NDArray[np.int64]] = {}
         self.ids: set[str] = set()
         self._wrong: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ class _Rows:
             outside = (ids < 0) | (ids >= self._vocabulary)
             self._note(where, f"holds an id outside 0 to {self._vocabulary - 1}", _any(outside, starts))
             self._note(where, "has no supervised token", ~_any(mask, starts))
-            self.frequencies += supervised_counts(ids[~outside], mask[~outside], self._vocabulary)
+            self.supervised.add(ids, mask & ~outside)
             self._sum(batch.column("source"), lengths, _sums(mask, starts))
         self.rows += len(lengths)
 
@@ -219,7 +219,8 @@ def _has_nulls(batch: pa.RecordBatch) -> bool:
 
 
 def _frequencies(folder: Path, rows: _Rows) -> Iterator[str]:
-    fresh = {int(token): int(rows.frequencies[token]) for token in np.flatnonzero(rows.frequencies)}
+    counts = rows.supervised.counts
+    fresh = {int(token): int(counts[token]) for token in np.flatnonzero(counts)}
     if read_frequencies(folder / FREQUENCIES_FILE) != fresh:
         yield f"{FREQUENCIES_FILE} is not the count of supervised tokens in the rows"
 

@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from core.chat import ChatTemplate, FastPath, Supervision, Target, supervise
 from core.chat.fast import same
 from core.chat.fast_encoding import FastEncoder, fuzz_texts
+from core.chat.fast_plan import RowPlan
 from core.chat.fast_render import FastRenderer
 from core.conversation import Conversation, Message, ToolCall
 from tests.chat.conftest import ALL
@@ -38,6 +40,12 @@ def assert_equal(path: FastPath, chats: list[Conversation], choices: Supervision
     for chat, fast in zip(chats, path.supervise_batch(chats), strict=True):
         slow = supervise(chat, target, choices)
         assert same(fast, slow), (chat, choices, fast, slow)
+
+
+def begin_too_late(monkeypatch) -> None:
+    """Make every plan take the first token of each trained turn for an untrained one."""
+    right, one_later = RowPlan.trained, np.array([[0], [0], [1], [0], [0], [0], [0], [0]])
+    monkeypatch.setattr(RowPlan, "trained", property(lambda plan: right.func(plan) + one_later))
 
 
 def retold(chat: Conversation, words: str) -> Conversation:
@@ -209,8 +217,7 @@ def test_a_wrong_plan_is_found_by_the_sample_and_ends_the_fast_path(targets, mon
     path = FastPath(target, choices)
     chats = [retold(SHAPES[3], words) for words in "abcdefgh"]
     path.supervise_batch(chats[:4])
-    real = module.RowPlan.parts_in
-    monkeypatch.setattr(module.RowPlan, "parts_in", lambda *args: [(message, first + 1, last) for message, first, last in real(*args)])
+    begin_too_late(monkeypatch)
     assert_equal(path, chats, choices, target)
     assert any("another row than the slow one" in reason for reason in path.report.reasons)
     assert path.report.invalid_since is not None and path.report.invalid_since < 4

@@ -1,5 +1,7 @@
 """Plain chats that are put together from their texts come out as they are rendered, or are rendered."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,15 +19,21 @@ TEXTS = st.builds(lambda left, text, right: left + text + right, BLANKS, st.text
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ PRINTED }}<|im_end|>\n{% endfor %}"
 
 
-def chat(*texts: str, lead: int = 0) -> Conversation:
-    return Conversation(tuple(Message(role, text) for role, text in zip(ROLES[lead:], texts, strict=False)))
+def chat(*texts: str, lead: int = 0, reasons: tuple[str, ...] = ()) -> Conversation:
+    """Texts in turn; `reasons`: the reasoning of the assistant's turns, the last ones if there are fewer."""
+    messages = [Message(role, text) for role, text in zip(ROLES[lead:], texts, strict=False)]
+    answers = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    for place, reason in zip(reversed(answers), reversed(reasons), strict=False):
+        messages[place] = replace(messages[place], reasoning_content=reason)
+    return Conversation(tuple(messages))
 
 
-def ready(target: Target, lead: int = 0, count: int = 5) -> FastPath:
+def ready(target: Target, lead: int = 0, count: int = 5, reasons: int = 0) -> FastPath:
     """A path that has seen the kind of such chats so often that it puts them together."""
     path = FastPath(target, Supervision(turns="all"))
     for number in range(PROVEN + 6):
-        path.supervise_batch([chat(*(f"word {number} {place}" for place in range(count)), lead=lead)])
+        words = (f"word {number} {place}" for place in range(count))
+        path.supervise_batch([chat(*words, lead=lead, reasons=tuple(f"why {number} {place}" for place in range(reasons)))])
     return path
 
 
@@ -60,6 +68,29 @@ def test_any_texts_with_any_blanks_come_out_as_by_the_slow_path(name, lead, targ
 
     check()
     assert not path.report.mismatched
+
+
+@pytest.mark.parametrize("reasons", [1, 2])
+@pytest.mark.parametrize("name", ALL)
+def test_any_reasoning_with_any_blanks_comes_out_as_by_the_slow_path(name, reasons, targets):
+    target = targets(name)
+    path = ready(target, reasons=reasons)
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(TEXTS, min_size=5, max_size=5), st.lists(TEXTS, min_size=reasons, max_size=reasons))
+    def check(texts, reasoning):
+        assert_equal(path, [chat(*texts, reasons=tuple(reasoning))], path.supervision, target)
+
+    check()
+    assert not path.report.mismatched
+
+
+@pytest.mark.parametrize("reasons", [1, 2])
+@pytest.mark.parametrize("name", ["qwen3", "qwen3.6", "demo"])
+def test_chats_with_reasoning_are_not_rendered(name, reasons, targets, monkeypatch):
+    path = ready(targets(name), reasons=reasons)
+    chats = [chat("s", "q", "a", f"q {number}", "b\n", reasons=("\nw", f"x{number}\n")[:reasons]) for number in range(10)]
+    assert rendered(path, chats, monkeypatch) <= 1
 
 
 @pytest.mark.parametrize("name", ["qwen2.5", "qwen3", "qwen3.6", "demo", "llama3"])
@@ -116,5 +147,5 @@ def test_pieces_say_which_blanks_are_trimmed():
     messages = [{"role": "user", "content": "x"}] * 2
     glue = glue_of(messages, [(2, None)], printed, None)
     assert glue is not None
-    assert glue.renders == (Pieces(("<0>", "<1>", ""), (Trim("\n", ""), Trim("\n", ""))),)
+    assert glue.renders == (Pieces(("<0>", "<1>", ""), (0, 1), (Trim("\n", ""), Trim("\n", ""))),)
     assert glue.renders[0].around(["\n a\n", "\nb "]) == "<0> a\n<1>b "

@@ -4,18 +4,17 @@ import core.chat.fast as fast
 from core.chat import FastPath, Supervision, settled, supervise
 from core.chat.fast import same
 from core.conversation import Conversation, Message
-from tests.chat.test_fast import retold
+from tests.chat.test_fast import begin_too_late, retold
 
 HELLO = Conversation((Message("user", "Hi"), Message("assistant", "Hello.")))
 
 
 def test_rows_made_before_a_check_failed_are_made_again(targets, monkeypatch):
     target, choices = targets("qwen2.5"), Supervision()
-    real = fast.RowPlan.parts_in
     path = FastPath(target, choices)
     path.supervise_batch([retold(HELLO, words) for words in "abcd"])  # learned; 2 of them went fast
     monkeypatch.setattr(fast, "EVERY", 9)  # the 7th of the following rows is made again
-    monkeypatch.setattr(fast.RowPlan, "parts_in", lambda *args: [(message, first + 1, last) for message, first, last in real(*args)])
+    begin_too_late(monkeypatch)
     chats = [retold(HELLO, words) for words in "efghijklmno"]
     found = list(settled(path, enumerate(chats), batch=3))
     assert path.report.mismatched

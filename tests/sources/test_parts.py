@@ -57,11 +57,11 @@ def test_texts_are_the_values_as_utf_8_and_none_for_null(
     writer.finish_part()
     found = Parts(folder, plain)
     order = [*reversed(range(len(values))), *range(0, len(values), 3)]
-    assert found.texts("t", order) == [None if values[number] is None else values[number].encode() for number in order]  # type: ignore[union-attr]
+    assert found.texts(["t"], order) == [[None if values[number] is None else values[number].encode() for number in order]]  # type: ignore[union-attr]
     assert found.values("t", order) == [values[number] for number in order]
     for outside in (-1, len(values)):
         with pytest.raises(IndexError):
-            found.texts("t", [outside])
+            found.texts(["t"], [outside])
 
 
 def test_a_part_that_is_cut_short_is_damage(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.chat import DegenerateMask, FastPath, supervise
-from core.chat.fast import _Batch
+from core.chat.fast_rows import BatchRows
 from core.errors import InputError
 from core.mix import EmptyLibrary, Recipe, plan, select
 from core.sources import Library, SourceMissing
@@ -227,7 +227,7 @@ class Wrong:
 
     def __init__(self, monkeypatch, start: int):
         self.rows, self.start = 0, start
-        right = _Batch.rows
+        right = BatchRows.supervised
 
         def rows(batch, *arguments):
             made = right(batch, *arguments)
@@ -236,7 +236,7 @@ class Wrong:
                 made.rows[-1].loss_mask[0] = True
             return made
 
-        monkeypatch.setattr(_Batch, "rows", rows)
+        monkeypatch.setattr(BatchRows, "supervised", rows)
 
 
 @pytest.mark.parametrize("start", [0, 40])
