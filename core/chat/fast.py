@@ -17,6 +17,7 @@ from core.chat.fast_rows import BatchRows
 from core.chat.glue import Exact, glue_of, is_plain, prints_texts_as_they_stand
 from core.chat.kinds import Kind, KindReader
 from core.chat.learned import Composed, Learned
+from core.chat.markers import Markers
 from core.chat.standing import Shape
 from core.chat.supervision import Supervised, supervise, supervised_of
 from core.chat.target import Target
@@ -28,7 +29,7 @@ EVERY = 64
 
 A conversation made again costs as much as forty made fast (4 ms)."""
 
-OFTEN, RARER = 2048, 16
+OFTEN, RARER = 2048, 32
 
 FIRST = 32
 """Kinds of conversation that were put together from what is known are checked on their first row, up to so many kinds."""
@@ -79,9 +80,7 @@ class FastPath:
         self._encoder = target.fast_encoder if encoder == "auto" else target.encoder
         self._quick = target.with_encoder(QuickEncoder(target.encoder, target.fast_encoder)) if encoder == "auto" else target
         self._kinds = KindReader(target, supervision)
-        is_marker = np.zeros(target.encoder.vocab_size + 1, np.bool_)
-        is_marker[list(target.encoder.added)] = True
-        self._learned = Learned(supervision, is_marker)
+        self._learned = Learned(supervision, Markers(target.encoder.added, target.encoder.vocab_size))
         as_they_stand = self._renderer is not None and prints_texts_as_they_stand(target.template, self._printed)
         self._exact = Exact.of(target.template) if as_they_stand else None
         self._shapes: dict[Kind, tuple[Shape, Composed | None]] = {}
@@ -184,9 +183,9 @@ class FastPath:
 
     def _joined(self, chat: Stored, composed: Composed) -> list[str] | None:
         """The texts of a plain chat put together without rendering, where the template prints every text as it stands."""
-        if self._exact is None or composed.plan.accepted is not None or chat.tools or not is_plain(chat.messages):
+        if self._exact is None or composed.plan.accepted is not None or chat.tools:
             return None
-        if not composed.glue_tried:
+        if not composed.glue_tried and is_plain(chat.messages):
             composed.glue_tried = True
             composed.glue = glue_of(chat.messages, composed.plan.renders, self._printed, self._exact)
         return None if composed.glue is None else composed.glue.joined(chat.messages)
@@ -215,7 +214,7 @@ class FastPath:
     def _mask(self, texts: list[str], waiting: list[_Waiting], made: list[Supervised | None]) -> None:
         """Encode the texts and fill in what became of the waiting conversations."""
         plans = [plan for one in waiting for plan in one.composed.plan.rows]
-        rows = BatchRows.read(self._encoder.encode_batch_flat(texts), plans, self._learned.is_marker, self.supervision.seq_length)
+        rows = BatchRows.read(self._encoder.encode_batch_flat(texts), plans, self._learned.markers, self.supervision.seq_length)
         text = 0
         for one in waiting:
             plan = one.composed.plan

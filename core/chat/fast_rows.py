@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.chat.choices import Dropped, Supervision
 from core.chat.encoding import EncodedBatch
 from core.chat.fast_plan import RowPlan
+from core.chat.markers import Markers
 from core.chat.supervision import Supervised, TrainingRow, unsupervised
 
 
@@ -31,17 +32,17 @@ class BatchRows:
     """number of a row that is too long: message index of the trained turn in which the limit lies"""
 
     @classmethod
-    def read(cls, batch: EncodedBatch, plans: Sequence[RowPlan], is_marker: NDArray[np.bool_], limit: int) -> "BatchRows":
-        """The texts of `batch` as rows of these plans; `is_marker` bool `[vocabulary]`, `limit`: tokens that are kept of a row."""
+    def read(cls, batch: EncodedBatch, plans: Sequence[RowPlan], markers: Markers, limit: int) -> "BatchRows":
+        """The texts of `batch` as rows of these plans, `limit` tokens of each at most."""
         ids, edges = batch
         tokens, rows = len(ids), len(plans)
-        found = np.flatnonzero(is_marker[ids])
+        found = markers.places(ids)
         before = np.searchsorted(found, edges)
-        markers, known = np.append(found, tokens), np.append(ids, -1)  # the last ones stand for all that are missing
+        marked, known = np.append(found, tokens), np.append(ids, -1)  # the last ones stand for all that are missing
         wrong = np.diff(before) != [len(plan.markers) // ids.itemsize for plan in plans]
 
         def places(row: NDArray[np.int64], marker: NDArray[np.int64], shift: NDArray[np.int64]) -> NDArray[np.int64]:
-            return markers[np.minimum(before[row] + marker, len(found))] + shift
+            return marked[np.minimum(before[row] + marker, len(found))] + shift
 
         row, (marker, shift, token) = _joined([plan.checks for plan in plans])
         at = places(row, marker, shift)
@@ -85,11 +86,15 @@ class BatchRows:
                 return None
             if long and choices.overlong == "drop":
                 dropped.append(Dropped(plan.turn, "too_long", f"{length:,} tokens, {limit:,} are the limit."))
-            elif not 0 <= first < limit:
+                continue
+            if not 0 <= first < limit:
                 dropped.append(unsupervised(plan.turn, None if first < 0 else first, limit))
-            else:
-                kept = slice(start, start + limit if long else end)
-                rows.append(TrainingRow(row_id, plan.turn, self.ids[kept], self.mask[kept], long, plan.rewritten, self.cut.get(place)))
+                continue
+            if long:
+                end = start + limit
+            rows.append(
+                TrainingRow(row_id, plan.turn, self.ids[start:end], self.mask[start:end], long, plan.rewritten, self.cut.get(place))
+            )
         return Supervised(rows, dropped)
 
 

@@ -87,12 +87,10 @@ class Pieces:
 
     def around(self, texts: Sequence[str]) -> str:
         """The render with these texts."""
-        parts = [""] * (2 * len(self.between) - 1)
-        parts[::2] = self.between
-        shown = [texts[number] for number in self.printed]
-        parts[1::2] = [
-            trim(text) if text[0].isspace() or text[-1].isspace() else text for trim, text in zip(self.trims, shown, strict=True)
-        ]
+        parts = [self.between[0]]
+        for number, trim, piece in zip(self.printed, self.trims, self.between[1:], strict=True):
+            text = texts[number]
+            parts += (text if "!" <= text[0] <= "~" and "!" <= text[-1] <= "~" else trim(text), piece)  # no blank is among these
         return "".join(parts)
 
 
@@ -100,15 +98,18 @@ class Pieces:
 class Glue:
     """What a template prints around the texts of one kind: per render what it does to the blanks of each text, and the pieces around them.
 
-    `uses`: how often it was asked for.
+    `sizes`: how many values each message has. `uses`: how often it was asked for.
     """
 
     renders: tuple[Pieces, ...]
     exact: Exact
+    sizes: tuple[int, ...]
     uses: int = 0
 
     def joined(self, messages: Sequence[JSONObject]) -> list[str] | None:
-        """The renders of a conversation of the kind; None where the template may know a text."""
+        """The renders of a conversation of the kind; None where it has more than texts, or where the template may know one of them."""
+        if tuple(map(len, messages)) != self.sizes:
+            return None
         texts = texts_of(messages)
         for text in texts:
             if len(text) in self.exact.lengths and text in self.exact.texts:
@@ -159,7 +160,7 @@ def glue_of(messages: Sequence[JSONObject], wanted: Sequence[tuple[int, bool | N
         if pieces is None:
             return None
         renders.append(pieces)
-    return Glue(tuple(renders), exact)
+    return Glue(tuple(renders), exact, tuple(map(len, messages)))
 
 
 def _pieces(messages: Sequence[JSONObject], setting: bool | None, printed: Printed) -> Pieces | None:
@@ -225,16 +226,14 @@ def prints_texts_as_they_stand(template: ChatTemplate, printed: Printed) -> bool
 
 
 def _probe(printed: Printed) -> Iterator[tuple[str | None, str | None]]:
-    """A render of a hard text in every place, and what it should be."""
+    """Renders that have every hard text in every place, and what they should be."""
     edges = [f"{mark}x" for mark in string.punctuation] + [f"x{mark}" for mark in string.punctuation]
     chats = [[{"role": role, "content": role} for role in ("system", "user", "assistant", "user", "assistant")]]
     chats += [chats[0][1:], [message | ({"reasoning_content": "why"} if message["role"] == "assistant" else {}) for message in chats[0]]]
+    texts = [*_HARD, *edges, *string.ascii_letters, *string.digits]
     for chat in chats:
-        words = [_BETWEEN.format(place) for place in range(len(texts_of(chat)))]
+        places = range(len(texts_of(chat)))
         pieces = _pieces(chat, None, printed)
-        if pieces is None:
-            continue
-        for place in range(len(words)):
-            for text in (*_HARD, *edges, *string.ascii_letters, *string.digits):
-                texts = [*words[:place], text, *words[place + 1 :]]
-                yield printed(with_texts(chat, texts), len(chat), None), pieces.around(texts)
+        for first in range(len(texts)) if pieces else ():
+            told = [texts[(first + 31 * place) % len(texts)] for place in places]
+            yield printed(with_texts(chat, told), len(chat), None), pieces.around(told)  # type: ignore[union-attr]

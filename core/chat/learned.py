@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.chat.boundary import Renders, choose_thinking
 from core.chat.choices import Dropped, Supervision
@@ -16,6 +15,7 @@ from core.chat.drafts import Draft
 from core.chat.encoding import UnencodableText
 from core.chat.fast_plan import PartPlan, Plan, RowPlan, learn_part
 from core.chat.glue import Glue
+from core.chat.markers import Markers
 from core.chat.parts import Text
 from core.chat.standing import SeenSettings, Shape, Standing
 from core.chat.template import TemplateRefused
@@ -66,13 +66,13 @@ class Composed:
 
 @dataclass
 class Learned:
-    """For one target and one set of choices. `is_marker`: bool `[vocabulary]`, the added tokens.
+    """For one target and one set of choices.
 
     `precise`: the template was seen to print a message in two ways that stood alike, so more of where it stands is looked at.
     """
 
     supervision: Supervision
-    is_marker: NDArray[np.bool_]
+    markers: Markers
     precise: bool = False
     settings: SeenSettings = field(default_factory=SeenSettings)
     pieces: dict[Standing, Lesson] = field(default_factory=dict)
@@ -197,7 +197,7 @@ class Learned:
         if starts is None:
             return
         ids = np.array(text.ids, np.int32)
-        markers = np.flatnonzero(self.is_marker[ids])
+        markers = self.markers.places(ids)
         offsets = text.offsets
         edges = np.searchsorted([offsets[place][0] for place in markers.tolist()], [*starts, len(text.text)]).tolist()
         parts: dict[int, PartPlan] = {}

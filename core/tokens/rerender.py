@@ -12,7 +12,7 @@ from core.chat import Target, supervise
 from core.errors import MixdownError
 from core.mix import Recipe
 from core.sources import Library
-from core.sources.arrays import as_arrow, texts_as_arrow
+from core.sources.arrays import texts_as_arrow
 from core.tokens.manifest import Manifest
 from core.tokens.shards import read_shard
 from core.tokens.target import fingerprint, load_target, supervision_of
@@ -67,18 +67,21 @@ def _sample(folder: Path, manifest: Manifest) -> dict[tuple[str, str], set[tuple
     """(source, row id) of conversations evenly spread over the rows → their written rows as bytes of ids (int32) and mask (bool)."""
     shards = manifest.shards
     places = np.unique(np.linspace(0, manifest.rows - 1, min(SAMPLE, manifest.rows)).astype(np.int64))
-    chosen: list[str] = []
+    ids: list[str] = []
     seen = 0
     for batch in _batches(folder, shards):
-        here = places[(places >= seen) & (places < seen + batch.num_rows)] - seen
-        chosen += batch.column("row_id").take(as_arrow(here)).to_pylist()
+        here = places[np.searchsorted(places, seen) : np.searchsorted(places, seen + batch.num_rows)] - seen
+        ids += (batch.column("row_id")[place].as_py() for place in here.tolist())
         seen += batch.num_rows
     found: dict[tuple[str, str], set[tuple[bytes, bytes]]] = {}
-    wanted = texts_as_arrow(chosen)
+    wanted = texts_as_arrow(ids)
     for batch in _batches(folder, shards):
-        for row in batch.filter(pc.is_in(batch.column("row_id"), wanted)).to_pylist():
-            ids, mask = np.array(row["input_ids"], np.int32), np.array(row["loss_mask"], np.bool_)
-            found.setdefault((row["source"], row["row_id"]), set()).add((ids.tobytes(), mask.tobytes()))
+        mine = pc.is_in(batch.column("row_id"), wanted)
+        if not mine.true_count:
+            continue
+        for row in batch.filter(mine).to_pylist():
+            written = np.array(row["input_ids"], np.int32), np.array(row["loss_mask"], np.bool_)
+            found.setdefault((row["source"], row["row_id"]), set()).add((written[0].tobytes(), written[1].tobytes()))
     return found
 
 
