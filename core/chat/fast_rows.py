@@ -42,7 +42,8 @@ class BatchRows:
         wrong = np.diff(before) != [len(plan.markers) // ids.itemsize for plan in plans]
 
         def places(row: NDArray[np.int64], marker: NDArray[np.int64], shift: NDArray[np.int64]) -> NDArray[np.int64]:
-            return marked[np.minimum(before[row] + marker, len(found))] + shift
+            there: NDArray[np.int64] = marked[np.minimum(before[row] + marker, len(found))]
+            return there + shift
 
         row, (marker, shift, token) = _joined([plan.checks for plan in plans])
         at = places(row, marker, shift)
