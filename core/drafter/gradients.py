@@ -137,15 +137,19 @@ def add_up(parts: Sequence[Part], done: float, order: Order, model: DraftModel, 
     numbers = [sum(sizes), 3 + SlotCounts.numbers(slots), followed[0] * followed[1]]
     flat = torch.zeros(sum(numbers), device=device)
     ours, figures, behind = torch.split(flat, numbers)
-    for part in parts:
-        ours += torch.cat([gradient.reshape(-1) for gradient in part.gradients])
+    for number, part in enumerate(parts):
+        gradients = [gradient.reshape(-1) for gradient in part.gradients]
+        if number:
+            ours += torch.cat(gradients)
+        else:
+            torch.cat(gradients, out=ours)
         figures += torch.tensor([part.loss, 0.0, 0.0, *part.counts.flat()], device=device)
         behind.view(followed)[list(part.places)] = part.behind.to(device, torch.float32)
     figures[1] = done
     figures[2] = float(order)
-    gradients, figures, behind = torch.split(ranks.total(flat), numbers)
+    summed, figures, behind = torch.split(ranks.total(flat), numbers)
     loss, done, said, *counted = figures.tolist()
     counts = SlotCounts.from_flat([round(number) for number in counted])
-    for parameter, gradient in zip(parameters, torch.split(gradients / sum(counts.valid), sizes), strict=True):
+    for parameter, gradient in zip(parameters, torch.split(summed.div_(sum(counts.valid)), sizes), strict=True):
         parameter.grad = gradient.view_as(parameter)
     return Total(loss, sum(counts.valid), counts, behind.view(followed).long().cpu(), done, Order(round(said)))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.drafter.attention import EVERYTHING, Sight, block_attention
+from core.drafter.projections import Projection, project
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,10 @@ class DraftAttention(nn.Module):
         super().__init__()
         self.dim = shape.head_dim
         self.sight = sight
-        self.q_proj = nn.Linear(shape.hidden_size, shape.heads * shape.head_dim, bias=False)
-        self.k_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
-        self.v_proj = nn.Linear(shape.hidden_size, shape.kv_heads * shape.head_dim, bias=False)
-        self.o_proj = nn.Linear(shape.heads * shape.head_dim, shape.hidden_size, bias=False)
+        self.q_proj = Projection(shape.hidden_size, shape.heads * shape.head_dim)
+        self.k_proj = Projection(shape.hidden_size, shape.kv_heads * shape.head_dim)
+        self.v_proj = Projection(shape.hidden_size, shape.kv_heads * shape.head_dim)
+        self.o_proj = Projection(shape.heads * shape.head_dim, shape.hidden_size)
         self.q_norm = nn.RMSNorm(shape.head_dim, shape.norm_eps)
         self.k_norm = nn.RMSNorm(shape.head_dim, shape.norm_eps)
 
@@ -78,9 +79,9 @@ class DraftMLP(nn.Module):
 
     def __init__(self, shape: DraftShape) -> None:
         super().__init__()
-        self.gate_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
-        self.up_proj = nn.Linear(shape.hidden_size, shape.intermediate_size, bias=False)
-        self.down_proj = nn.Linear(shape.intermediate_size, shape.hidden_size, bias=False)
+        self.gate_proj = Projection(shape.hidden_size, shape.intermediate_size)
+        self.up_proj = Projection(shape.hidden_size, shape.intermediate_size)
+        self.down_proj = Projection(shape.intermediate_size, shape.hidden_size)
 
     def forward(self, states: Tensor) -> Tensor:
         """[..., hidden] -> [..., hidden]."""
@@ -110,12 +111,13 @@ class DraftHead(nn.Module):
 
     def __init__(self, tokens: int, hidden_size: int) -> None:
         super().__init__()
+        self.gradients = torch.float32
         self.weight: Tensor
         self.register_buffer("weight", torch.full((tokens, hidden_size), torch.nan))
 
     def forward(self, states: Tensor) -> Tensor:
         """[..., hidden] -> [..., tokens]."""
-        return functional.linear(states, self.weight)
+        return project(states, self.weight, self.gradients)
 
 
 class DraftModel(nn.Module):
@@ -124,7 +126,7 @@ class DraftModel(nn.Module):
     def __init__(self, shape: DraftShape, seed: int = 0) -> None:
         super().__init__()
         self.shape = shape
-        self.fc = nn.Linear(len(shape.target_layers) * shape.hidden_size, shape.hidden_size, bias=False)
+        self.fc = Projection(len(shape.target_layers) * shape.hidden_size, shape.hidden_size)
         self.hidden_norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)
         self.layers = nn.ModuleList(DraftLayer(shape, shape.sight(layer)) for layer in range(shape.layers))
         self.norm = nn.RMSNorm(shape.hidden_size, shape.norm_eps)

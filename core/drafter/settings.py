@@ -92,7 +92,8 @@ class TrainSettings:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to train; auto is the GPU where PyTorch finds one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the products; auto is bfloat16 (autocast, weights stay float32) on a GPU, where it is twice as fast, and float32 on a CPU."""
+    """Of the products; auto is bfloat16 (autocast, weights stay float32) on a GPU, where it is twice as fast, and float32 on a CPU, but for
+    gradients, which come from bfloat16 factors where the CPU multiplies these faster (AVX512-BF16)."""
     compile: bool = False
     """Let torch.compile fuse the model's operations on a GPU; needs minutes at first, so it pays for long trainings of large drafters."""
     processes: int | None = None
