@@ -47,7 +47,9 @@ class FastRenderer:
         """Raises `minijinja.TemplateError` where minijinja cannot read the template."""
         self._template = template
         self._offered: dict[int, tuple[Sequence[Tool], bool]] = {}
-        self._written: dict[int, str | None] = {}
+        """lists of tools by `id`, and whether minijinja can print them; what is held keeps its `id`"""
+        self._written: dict[int, tuple[Tool, str | None]] = {}
+        """each of these tools by `id`, and its JSON text once that was asked for"""
 
         def strftime_now(format: str) -> str:
             return template.date.strftime(format)
@@ -125,17 +127,19 @@ class FastRenderer:
                 self._offered.clear()
                 self._written.clear()
             known = self._offered[id(tools)] = tools, not holds_float(tools)
-            self._written.update((id(tool), None) for tool in tools)
+            self._written.update((id(tool), (tool, None)) for tool in tools)
         return known[1]
 
     def _to_json(self, value: Any, indent: int | None = None, **options: Any) -> str:
         if indent is not None or options:
             return json.dumps(value, **{"ensure_ascii": False, "indent": indent, **options})
-        text = self._written.get(id(value))
+        known = self._written.get(id(value))
+        if known is None or known[0] is not value:
+            return _DUMPS(value)  # json.dumps makes an encoder at every call
+        text = known[1]
         if text is None:
-            text = _DUMPS(value)  # json.dumps makes an encoder at every call
-            if id(value) in self._written:
-                self._written[id(value)] = text
+            text = _DUMPS(value)
+            self._written[id(value)] = known[0], text
         return text
 
 

@@ -209,6 +209,16 @@ def test_an_encoder_that_fastokens_gets_wrong_or_cannot_load_is_the_hugging_face
     assert [batch.ids[a:b].tolist() for a, b in zip(batch.offsets, batch.offsets[1:], strict=False)] == [encoder.encode(t) for t in texts]
 
 
+def test_tools_that_conversations_share_are_printed_like_any_others(targets):
+    template = targets("qwen3").template
+    renderer = FastRenderer.proven(template)
+    assert isinstance(renderer, FastRenderer)
+    messages = [{"role": "user", "content": "x"}]
+    offered = [[{"type": "function", "function": {"name": f"f{number}", "description": "é <b>"}}] for number in range(150)]
+    for tools in (*offered, *offered[::-1], *([dict(tool) for tool in tools] for tools in offered)):  # more than are held
+        assert renderer.render(messages, tools, False, {}) == template.render((messages, tools))
+
+
 def test_a_wrong_plan_is_found_by_the_sample_and_ends_the_fast_path(targets, monkeypatch):
     import core.chat.fast as module
 
