@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 ROWS = 32
-"""Rows are filled up to a multiple of this: oneDNN builds a kernel for every new shape, which takes as long as the product."""
+"""Rows are filled up to a multiple of this, or of a 32nd of the next power of two: oneDNN builds and keeps a kernel for every new shape,
+which takes as long as the product."""
 
 FEWEST = 6_000_000
 """Multiplications from which on the factors are worth converting (288 rows, 192 by 192: 0.44 and 0.32 ms; 192 by 64: 0.15 and 0.16)."""
@@ -61,5 +62,5 @@ class _Product(torch.autograd.Function):
 def _rounded(rows: Tensor) -> Tensor:
     """[..., width] as bfloat16 [rows, width], filled up with rows of zeros."""
     rows = rows.reshape(-1, rows.shape[-1])
-    missing = -len(rows) % ROWS
+    missing = -len(rows) % max(ROWS, 1 << len(rows).bit_length() >> 5)
     return rows.bfloat16() if not missing else functional.pad(rows, (0, 0, 0, missing)).bfloat16()
