@@ -29,7 +29,7 @@ EVERY = 64
 
 A conversation made again costs as much as forty made fast (4 ms)."""
 
-OFTEN, RARER = 2048, 32
+OFTEN, RARER = 1024, 32
 
 FIRST = 32
 """Kinds of conversation that were put together from what is known are checked on their first row, up to so many kinds."""

@@ -17,7 +17,7 @@ from core.errors import MixdownError
 from core.tokens.shards import write_whole
 
 FREQUENCIES_FILE = "token_freq.pt"
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 18
 """Tokens that wait to be counted together."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 
