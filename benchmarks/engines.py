@@ -5,7 +5,8 @@
 DATASET is a finished dataset with held-out prompts, TARGET its target, PYTHON an interpreter with speculators 0.9, whose code stays as
 it is (`core/drafter/speculators/inside/on_cpu.py` binds two names anew). Both read the same state files and train the same shape with the
 same loss (cross entropy with the target's most probable token, D-PACE), optimizer, rates, warm-up and anchors a step, full attention, in
-float32; speculators packs as many tokens into a batch as ours has on average. Only training counts as time: capture, imports and loading do
+float32 (ours takes gradients from bfloat16 factors where the processor multiplies these faster); speculators packs as many tokens into a
+batch as ours has on average. Only training counts as time: capture, imports and loading do
 not. How many steps speculators gets is worked out from a short trial, so that its rates fall to 0 as ours do.
 """
 
