@@ -134,8 +134,8 @@ class Stored:
     messages: list[JSONObject]
     tools: list[Tool]
     written: tuple[bytes, bytes]
-    """messages and tools (empty for none) as JSON text in UTF-8, for looking whether something stands in them; both empty where a text
-    has no UTF-8 form"""
+    """messages and tools (empty for none) as JSON text in UTF-8, for looking whether something stands in them; both empty where that
+    could not be written as it stands (a lone surrogate, a long integer)"""
     pending_user_turns: list[str]
     source: str = ""
     row_id: str = ""

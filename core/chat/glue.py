@@ -133,7 +133,7 @@ def is_plain(messages: Sequence[JSONObject]) -> bool:
 
 
 def _says(text: str | None) -> bool:
-    return bool(text) and not text.isspace()  # type: ignore[union-attr]
+    return text is not None and bool(text) and not text.isspace()
 
 
 def texts_of(messages: Sequence[JSONObject]) -> list[str]:
@@ -234,6 +234,8 @@ def _probe(printed: Printed) -> Iterator[tuple[str | None, str | None]]:
     for chat in chats:
         places = range(len(texts_of(chat)))
         pieces = _pieces(chat, None, printed)
-        for first in range(len(texts)) if pieces else ():
+        if pieces is None:
+            continue
+        for first in range(len(texts)):
             told = [texts[(first + 31 * place) % len(texts)] for place in places]
-            yield printed(with_texts(chat, told), len(chat), None), pieces.around(told)  # type: ignore[union-attr]
+            yield printed(with_texts(chat, told), len(chat), None), pieces.around(told)

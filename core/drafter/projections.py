@@ -1,7 +1,7 @@
 """Linear projections whose gradients may come from products of bfloat16 factors, while what they give stays float32.
 
 A CPU with AVX512-BF16 multiplies these in half the time. Rounding a factor to 8 bits changes a gradient by a few thousandths, much less
-than another batch would; the loss and what is learned from it are as exact as before. It knows nothing about models.
+than another batch would; what is said, and so the loss, stays exact. It knows nothing about models.
 """
 
 from typing import Any, cast
@@ -19,8 +19,9 @@ FEWEST = 6_000_000
 
 
 def bfloat16_pays() -> bool:
-    """Whether this CPU has instructions for products of bfloat16."""
-    return bool(torch.backends.mkldnn.is_available() and torch.cpu._is_avx512_bf16_supported())  # type: ignore[no-untyped-call]
+    """Whether this CPU has instructions for products of bfloat16, as far as this PyTorch tells."""
+    asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return bool(asked is not None and asked() and torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
 
 
 class Projection(nn.Linear):

@@ -61,6 +61,8 @@ QUARANTINE_GROUPS = (QUARANTINE, QUARANTINE_RAW)
 
 _NUMBERS = b'"tool_calls"'
 """Only the arguments of calls can hold a number, and so one that is too long."""
+_SHARED = 16 * 1024
+"""Bytes of tools up to which they are kept for the next rows: an agent's lists of 100 KB are seldom offered twice."""
 _EXCERPT = 300
 _RAW_LIMIT = 1024 * 1024
 """Characters of a quarantined raw row that are kept; the whole row stays in the origin."""
@@ -139,7 +141,7 @@ def stored_of(messages: bytes | None, tools: bytes | None, pending: bytes | None
     """A conversation from the UTF-8 of its `CONVERSATIONS` columns; `name` is its row_id."""
     written = messages or b"[]"
     value, clean = parsed(written, numbers=_NUMBERS in written)
-    offered, also_clean = _offered(tools) if tools else ([], True)
+    offered, also_clean = ([], True) if not tools else _offered(tools) if len(tools) <= _SHARED else parsed(tools)
     asked: list[str] = loads(pending.decode()) if pending else []
     return Stored(value, offered, (written, tools or b"") if clean and also_clean else (b"", b""), asked, source, name)
 

@@ -117,6 +117,12 @@ def test_a_template_that_changes_texts_is_always_asked(printed, made, monkeypatc
     assert rendered(path, [chat("a", "b", "c", "d", "e")] * 3, monkeypatch) == 3
 
 
+@pytest.mark.parametrize("changed", ["[:40]", " | upper", "[::-1]", " | replace('zebra', 'horse')"])
+def test_a_template_that_changes_reasoning_is_always_asked(changed, made, monkeypatch):
+    path = ready(made(f"(m.reasoning_content or ''){changed} ~ m.content"), reasons=2)
+    assert rendered(path, [chat("a", "b", "c", "d", "e", reasons=("zebra", "f" * 60))] * 3, monkeypatch) == 3
+
+
 def test_a_text_that_the_template_may_compare_with_is_rendered(made):
     target = made("'pong' if m.content == 'ping' else m.content")
     path = ready(target)

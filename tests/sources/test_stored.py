@@ -34,6 +34,12 @@ def test_a_conversation_comes_back_and_is_written_where_every_text_has_a_utf8_fo
         assert [bool(text) for text in Stored.of(conversation).written] == [bool(text) for text in found.written]
 
 
+def test_long_lists_of_tools_are_not_kept():
+    long = {"type": "function", "function": {"name": "f", "description": "x" * 20_000}}
+    one, other = (stored(Conversation((Message("user", text),), (long,))) for text in "ab")
+    assert one.tools == other.tools and one.tools is not other.tools
+
+
 def test_rows_that_offer_the_same_tools_share_them():
     one, other = (stored(Conversation((Message("user", text),), (TOOL,))) for text in "ab")
     assert one.tools is other.tools and one.tools == [TOOL]
